@@ -1,0 +1,255 @@
+//! What is said of a study: the shape of `halfpower report --json`, and all that the report shows.
+//!
+//! Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `null`.
+
+use record::{Device, FileSystem, Machine};
+use serde::Serialize;
+use spec::{Cache, Direction, Pattern, Workload};
+
+/// Everything that the analysis has to say about one study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Findings {
+    /// What was measured, in its canonical text.
+    pub target: String,
+    /// The computer.
+    pub machine: Machine,
+    /// The file system under the target.
+    pub filesystem: Option<FileSystem>,
+    /// The device under the target.
+    pub device: Option<Device>,
+    /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
+    pub started_unix_ms: u64,
+    /// Runs that the findings rest on.
+    pub runs: usize,
+    /// Time they took with their preparation, in seconds.
+    pub seconds: f64,
+    /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
+    pub verdict: Vec<String>,
+    /// The path from the application to the medium.
+    pub levels: Vec<LevelFinding>,
+    /// The narrowest of them.
+    pub bottleneck: Bottleneck,
+    /// Throughput against block size, one for each pattern, direction, cache setting and depth measured.
+    pub curves: Vec<Curve>,
+    /// What the device does to a request, one for each pattern, direction and cache setting.
+    pub limits: Vec<Limits>,
+    /// What a request costs the processor.
+    pub cost: Vec<Cost>,
+    /// What to set.
+    pub advice: Vec<Advice>,
+    /// What a reader should know before believing a number, a sentence each.
+    pub warnings: Vec<String>,
+    /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
+    pub cells: Vec<CellFinding>,
+    /// What the null engine takes a request: the harness's own share.
+    pub harness_ns_per_io: f64,
+}
+
+/// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// One level: what it promises and what was got through it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelFinding {
+    /// Its name.
+    pub level: String,
+    /// Peak advertised performance in MB/s.
+    pub pap_mbps: Option<f64>,
+    /// Real application performance in MB/s: the best that was measured through it.
+    pub rap_mbps: Option<f64>,
+    /// Where the advertised figure comes from, or why there is none.
+    pub source: String,
+    /// Whether this is the narrowest.
+    pub narrowest: bool,
+}
+
+/// What stops the path from going faster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// The level's name.
+    pub level: String,
+    /// How that is known: which measurement against which ceiling.
+    pub why: String,
+    /// What would stop it next, were this lifted.
+    pub next: String,
+}
+
+/// Throughput against block size at one depth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Its highest throughput.
+    pub peak_mbps: f64,
+    /// Block size that reached it.
+    pub peak_bs_bytes: u64,
+    /// Smallest block size measured that reaches half of this curve's peak.
+    pub half_power_bs_bytes: u64,
+    /// Whether the next smaller block size of the axis was measured too and stays below half.
+    pub half_power_bracketed: bool,
+    /// n1/2 = a/b of the fit time = a + b x size: the block size at which half of a request's time is overhead.
+    pub n_half_bytes: Option<f64>,
+    /// Its interval's lower end.
+    pub n_half_low_bytes: Option<f64>,
+    /// Its interval's upper end.
+    pub n_half_high_bytes: Option<f64>,
+    /// Its peak over the narrowest peak advertised performance known.
+    pub rap_over_pap: Option<f64>,
+}
+
+/// What a pattern, direction and cache setting is up against.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limits {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Time of a request whatever its size, from the cells at depth 1, in microseconds.
+    pub fixed_us: Option<Interval>,
+    /// Rate at which a single request's bytes move once it has begun (1/b), in MB/s.
+    pub stream_mbps: Option<Interval>,
+    /// Requests that make progress side by side, where depth stops helping before any ceiling.
+    pub parallelism: Option<f64>,
+    /// Throughput that neither larger blocks nor more depth get past, where one was seen, in MB/s.
+    pub ceiling_mbps: Option<Interval>,
+    /// Requests a second that smaller blocks and more depth do not get past, where such a limit was seen.
+    pub ceiling_iops: Option<Interval>,
+}
+
+/// Which of the two bounds on processor cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// From below: what the process was charged.
+    Charged,
+    /// From above: what the soaker lost.
+    Soaker,
+}
+
+/// Processor time a request = fixed + marginal x KiB.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// The path in words, such as `random direct read`.
+    pub path: String,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Which bound.
+    pub bound: Bound,
+    /// Microseconds a request whatever its size.
+    pub fixed_us: Interval,
+    /// Microseconds each KiB adds.
+    pub marginal_us_per_kib: Interval,
+    /// Throughput at which one core does nothing else, at the smallest and the largest block size measured, MB/s.
+    pub core_saturates_mbps: [f64; 2],
+    /// The same in requests a second, at the smallest block size.
+    pub core_saturates_iops: f64,
+    /// Milliseconds of processor time a decimal megabyte, at the smallest and the largest block size measured.
+    pub ms_per_mb: [f64; 2],
+    /// Cells that the fit rests on.
+    pub cells: usize,
+}
+
+/// The cheapest settings within 5% of the peak.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// What to set.
+    pub settings: Workload,
+    /// Throughput there.
+    pub mbps: f64,
+    /// Share of the best measured.
+    pub share_of_peak: f64,
+    /// Charged processor milliseconds a megabyte there.
+    pub cpu_ms_per_mb: f64,
+    /// 99th percentile of latency there, in microseconds.
+    pub p99_us: f64,
+    /// All of it in one sentence.
+    pub sentence: String,
+}
+
+/// Latencies of a cell, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Shortest.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Longest.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+}
+
+/// One cell: all runs of one workload together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellFinding {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Submitting threads.
+    pub threads: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Engine that carried it.
+    pub engine: spec::EngineName,
+    /// Plain runs.
+    pub runs: usize,
+    /// Throughput over run means, with its t interval.
+    pub mbps: Interval,
+    /// Requests a second, the mean over runs.
+    pub iops: f64,
+    /// Latencies of all runs together.
+    pub latency_us: LatencySummary,
+    /// Mean number of requests in flight.
+    pub achieved_depth: f64,
+    /// Processor time a request charged to the process, in microseconds.
+    pub charged_us: f64,
+    /// Processor time a request from the soaker's pass, in microseconds.
+    pub soaker_us: Option<f64>,
+    /// Share of one core charged while it ran.
+    pub core_share: f64,
+    /// Requests that failed, over all runs.
+    pub errors: u64,
+    /// Requests that moved fewer bytes than asked, over all runs.
+    pub short_transfers: u64,
+    /// Whether it is faster than its level can be: a cache answered, and it is never advised.
+    pub cached: bool,
+    /// Bytes a second over time of its first run, in MB/s a step.
+    pub series_mbps: Vec<f64>,
+    /// Length of such a step in milliseconds.
+    pub series_step_ms: f64,
+}

@@ -1,0 +1,88 @@
+//! How do requests reach a target? One contract of three methods, one file for each way.
+//!
+//! Requests enter in batches, completions leave in batches. A request names a *slot*; each slot owns a buffer
+//! inside the engine, so that no memory crosses the boundary and an engine over io_uring is sound behind safe
+//! code. The clock belongs to the engine, so that a simulated target runs the same window in virtual time.
+
+use spec::Nanos;
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Fill the slot's buffer from the target.
+    Read,
+    /// Write the slot's buffer to the target, stamped so that no two blocks are alike.
+    Write,
+    /// Make everything that was written durable; offset and length are without meaning.
+    Flush,
+}
+
+/// One request: an operation on a range of the target, by way of a slot that is not in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Which of the engine's slots carries it, below the depth that the engine was opened with.
+    pub slot: u32,
+    /// What it does.
+    pub operation: Operation,
+    /// First byte of the range.
+    pub offset: u64,
+    /// Bytes in the range, at most the block size that the engine was opened with.
+    pub length: u32,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot that is free again.
+    pub slot: u32,
+    /// Bytes moved (fewer than asked: a short transfer), or the error number of a request that failed.
+    pub result: Result<u32, Errno>,
+}
+
+/// An error number of the operating system, as a request's outcome: data, not a failure of the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Errno(pub i32);
+
+/// The engine itself cannot go on; the run is lost, the study is not.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The kernel refused a call that carries no single request.
+    #[error("{call} failed: {error}")]
+    Call {
+        /// The call that was refused.
+        call: &'static str,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// This way of issuing requests is not to be had here.
+    #[error("the engine {engine} cannot be used here: {why}")]
+    Unavailable {
+        /// The engine's name.
+        engine: &'static str,
+        /// Why, and what would help.
+        why: String,
+    },
+}
+
+/// A way for requests to reach a target.
+///
+/// Whoever drives it keeps at most one request in each slot, and reaps everything before letting go.
+pub trait Engine: Send {
+    /// The engine's clock; it never goes back.
+    fn now(&self) -> Nanos;
+
+    /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.
+    ///
+    /// # Errors
+    /// Only what concerns the engine as a whole; a request that fails is a completion.
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError>;
+
+    /// Waits until at least `least` requests have completed (none: does not wait) and appends all that have.
+    ///
+    /// `done` is never asked to grow beyond the depth that the engine was opened with. A signal may end the
+    /// wait early, with fewer.
+    ///
+    /// # Errors
+    /// Only what concerns the engine as a whole.
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError>;
+}

@@ -1,0 +1,83 @@
+//! Where was it measured? The machine, the file system, the device, and what each level of the path advertises.
+
+use serde::{Deserialize, Serialize};
+use spec::{Bytes, Rate};
+
+/// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// The computer.
+    pub machine: Machine,
+    /// The file system under the target, where there is one.
+    pub filesystem: Option<FileSystem>,
+    /// The block device under the target, where there is one.
+    pub device: Option<Device>,
+    /// The path from the application to the medium, in that order.
+    pub levels: Vec<Level>,
+    /// What could not be had or is other than asked, a sentence each (io_uring forbidden, a smaller file).
+    pub notes: Vec<String>,
+}
+
+/// The computer.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu_model: String,
+    /// Processors that this process may use.
+    pub cpus: u32,
+    /// Main memory.
+    pub memory: Bytes,
+    /// The hypervisor or container it runs in, where that can be told.
+    pub virtualised: Option<String>,
+}
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Its kind, such as ext4.
+    pub kind: String,
+    /// Its mount options.
+    pub options: String,
+    /// Its block size.
+    pub block: Bytes,
+}
+
+/// A block device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Device {
+    /// Its kernel name, such as nvme0n1 (the whole device, also where the target is a partition of it).
+    pub name: String,
+    /// Its model, where it has one.
+    pub model: Option<String>,
+    /// How it is attached: nvme, sata, virtio, loop, ...
+    pub transport: Option<String>,
+    /// Whether it turns.
+    pub rotational: Option<bool>,
+    /// Its capacity.
+    pub size: Bytes,
+    /// Smallest unit it addresses.
+    pub logical_block: Bytes,
+    /// Smallest unit it writes without reading first.
+    pub physical_block: Bytes,
+    /// Its write cache: `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// The I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Read-ahead of buffered reads.
+    pub read_ahead: Option<Bytes>,
+}
+
+/// A part of the path that has a peak advertised performance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Its name: memory, processor, cgroup limit, link, device, ...
+    pub name: String,
+    /// Peak advertised performance, where it is known.
+    pub pap: Option<Rate>,
+    /// Requests a second that it admits, where such a limit is known.
+    pub pap_iops: Option<f64>,
+    /// Where the figure comes from, or why there is none.
+    pub source: String,
+}

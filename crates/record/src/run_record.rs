@@ -1,0 +1,138 @@
+//! One run and everything that was seen of it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use spec::{EngineName, Run};
+
+use crate::Latency;
+
+/// One run: what was asked, and what it gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What was asked.
+    pub run: Run,
+    /// The engine that carried it (what `auto` became).
+    pub engine: EngineName,
+    /// Bytes of the target that the offsets were drawn from.
+    pub span_bytes: u64,
+    /// When it began, in milliseconds of Unix time; 0 in virtual time.
+    pub started_unix_ms: u64,
+    /// Time the run took with its preparation, on the engine's clock: what it used of the budget.
+    pub spent_ns: u64,
+    /// Length of the window, from the first submission to the last reaping counted, with the closing flush.
+    pub elapsed_ns: u64,
+    /// The closing flush of a buffered write, a part of `elapsed_ns`; 0 where there was none.
+    pub flush_ns: u64,
+    /// Bytes moved by requests that succeeded.
+    pub bytes: u64,
+    /// Requests that succeeded.
+    pub ios: u64,
+    /// Of `ios`, those that were reads.
+    pub read_ios: u64,
+    /// Requests that moved fewer bytes than asked; they are in `ios`, with the bytes they moved.
+    pub short_transfers: u64,
+    /// Requests that failed, by the name of the error; they are not in `ios`.
+    pub errors: BTreeMap<String, u64>,
+    /// From before submission to reaping, of the requests that succeeded.
+    pub latency: Latency,
+    /// Mean number of requests in flight: the sum of latencies over the window.
+    pub achieved_depth: f64,
+    /// What it cost the processors.
+    pub cpu: Cpu,
+    /// Bytes over time.
+    pub series: Series,
+    /// What the null engine takes a request on this machine: the harness's own share of each latency and cost.
+    pub harness_ns_per_io: f64,
+    /// Bytes of the span in the page cache when the window opened; `None` where that cannot be told.
+    pub cached_bytes: Option<u64>,
+}
+
+/// Processor time during the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cpu {
+    /// User time charged to this process, all its threads.
+    pub user_ns: u64,
+    /// System time charged to this process, its kernel workers included.
+    pub system_ns: u64,
+    /// What the machine spent, for each processor; whole ticks, so coarse.
+    pub machine: Vec<CpuTimes>,
+    /// What the soaker lost, in a pass of its own.
+    pub soaker: Option<Soaker>,
+}
+
+/// One processor's time by kind, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// User mode, nice included.
+    pub user_ns: u64,
+    /// Kernel mode.
+    pub system_ns: u64,
+    /// Hardware interrupts.
+    pub irq_ns: u64,
+    /// Deferred interrupts.
+    pub softirq_ns: u64,
+    /// Taken by the hypervisor.
+    pub steal_ns: u64,
+    /// Idle, waiting for I/O included.
+    pub idle_ns: u64,
+}
+
+/// The soaker's account: idle-priority threads, one a processor, whose lost time is what the machine spent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Soaker {
+    /// Processor time that the soaker did not get during the window, against the idle baseline.
+    pub lost_ns: u64,
+    /// Share of the processors that the soaker got on the idle machine.
+    pub baseline_share: f64,
+}
+
+/// Bytes moved in each step of the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of a step, at most 100 ms.
+    pub step_ns: u64,
+    /// Bytes completed in each step; a last step that is not whole is left out.
+    pub bytes: Vec<u64>,
+}
+
+impl CpuTimes {
+    /// All but idle time and steal.
+    pub fn busy_ns(&self) -> u64 {
+        self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns
+    }
+}
+
+impl Cpu {
+    /// Time charged to this process.
+    pub fn charged_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
+    /// Time the machine was busy, over all processors.
+    pub fn machine_busy_ns(&self) -> u64 {
+        self.machine.iter().map(CpuTimes::busy_ns).sum()
+    }
+}
+
+impl Record {
+    /// Length of the window in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.elapsed_ns as f64 / 1e9
+    }
+
+    /// Throughput in decimal MB/s, 0 for a window of no length.
+    pub fn mbps(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { self.bytes as f64 * 1e3 / self.elapsed_ns as f64 }
+    }
+
+    /// Requests a second, 0 for a window of no length.
+    pub fn iops(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
+    }
+
+    /// Requests that failed.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}

@@ -1,0 +1,20 @@
+//! What is asked: quantities, targets, workloads and the question of a study, from text and back.
+//!
+//! Pure: nothing here reads the machine. Text enters, typed values leave; what cannot be read is answered
+//! with a [`ParseError`] that points at the character.
+
+mod axis;
+mod error;
+mod quantity;
+mod question;
+mod simulated;
+mod target;
+mod workload;
+
+pub use axis::{bytes_axis, count_axis, list};
+pub use error::ParseError;
+pub use quantity::{Bytes, Nanos, Rate};
+pub use question::{Experiment, Question};
+pub use simulated::SimulatedDisk;
+pub use target::Target;
+pub use workload::{Cache, Direction, EngineName, Pass, Pattern, Run, Rw, Workload};

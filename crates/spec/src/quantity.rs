@@ -1,0 +1,212 @@
+//! How much, how long, how fast: three quantities with their units, parsed and printed.
+//!
+//! Sizes are binary when they are printed (KiB, MiB); `k`, `m`, `g` alone mean binary too, as in fio and
+//! diskspd, while `kB`, `MB`, `GB` are decimal. Rates are decimal unless they say `KiB/s`, `MiB/s`, `GiB/s`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ParseError;
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A span or an instant of an engine's clock, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+/// Bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(pub f64);
+
+const SIZE_UNITS: [(&str, f64); 16] = [
+    ("", 1.0),
+    ("b", 1.0),
+    ("k", 1024.0),
+    ("ki", 1024.0),
+    ("kib", 1024.0),
+    ("kb", 1e3),
+    ("m", 1048576.0),
+    ("mi", 1048576.0),
+    ("mib", 1048576.0),
+    ("mb", 1e6),
+    ("g", 1073741824.0),
+    ("gi", 1073741824.0),
+    ("gib", 1073741824.0),
+    ("gb", 1e9),
+    ("t", 1099511627776.0),
+    ("tib", 1099511627776.0),
+];
+
+const TIME_UNITS: [(&str, f64); 6] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9)];
+
+const RATE_UNITS: [(&str, f64); 7] = [
+    ("b/s", 1.0),
+    ("kb/s", 1e3),
+    ("mb/s", 1e6),
+    ("gb/s", 1e9),
+    ("kib/s", 1024.0),
+    ("mib/s", 1048576.0),
+    ("gib/s", 1073741824.0),
+];
+
+/// Splits `text` into a number and the factor of its unit.
+fn number_and_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, ParseError> {
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..digits]
+        .parse()
+        .map_err(|_| ParseError::new(text, 0, format!("a number is wanted here, such as {example}")))?;
+    let unit = text[digits..].trim().to_lowercase();
+    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
+    match factor {
+        Some(factor) => Ok(number * factor),
+        None => Err(ParseError::new(text, digits, format!("unknown unit `{unit}`; write it like {example}"))),
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let bytes = number_and_unit(text, &SIZE_UNITS, "4096, 4KiB or 1MiB")?;
+        if bytes.fract() != 0.0 || bytes > u64::MAX as f64 {
+            return Err(ParseError::new(text, 0, "a size is a whole number of bytes"));
+        }
+        Ok(Self(bytes as u64))
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let seconds = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let owned = if seconds { format!("{text}s") } else { text.to_string() };
+        let nanos = number_and_unit(&owned, &TIME_UNITS, "80us, 5ms, 2s or 2m")
+            .map_err(|error| ParseError { text: text.to_string(), ..error })?;
+        if nanos > 1e18 {
+            return Err(ParseError::new(text, 0, "this is longer than thirty years"));
+        }
+        Ok(Self(nanos.round() as u64))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let rate = number_and_unit(text, &RATE_UNITS, "3.5GB/s or 500MB/s")?;
+        if rate <= 0.0 {
+            return Err(ParseError::new(text, 0, "a rate is more than nothing"));
+        }
+        Ok(Self(rate))
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
+            Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1_000_000_000u64, "s"), (1_000_000, "ms"), (1_000, "us")];
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
+            Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
+            None => write!(f, "{}ns", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            r if r >= 1e9 => (1e9, "GB/s"),
+            r if r >= 1e6 => (1e6, "MB/s"),
+            r if r >= 1e3 => (1e3, "kB/s"),
+            _ => (1.0, "B/s"),
+        };
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+impl Bytes {
+    /// The size in KiB, as the cost formulas want it.
+    pub fn kib(self) -> f64 {
+        self.0 as f64 / 1024.0
+    }
+}
+
+impl Nanos {
+    /// The span in seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// A span from seconds; negative spans become nothing.
+    pub fn from_seconds(seconds: f64) -> Self {
+        Self((seconds * 1e9).round() as u64)
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(span: Nanos) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
+impl Rate {
+    /// The rate in decimal MB/s.
+    pub fn mbps(self) -> f64 {
+        self.0 / 1e6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_fio_and_spreadsheets_write_them() {
+        let cases = [("512", 512), ("4k", 4096), ("4KiB", 4096), ("4kb", 4000), ("1MiB", 1 << 20), ("1.5k", 1536)];
+        for (text, bytes) in cases {
+            assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_is_pointed_at() {
+        let error = "64KiX".parse::<Bytes>().unwrap_err();
+        assert_eq!(error.at, 2);
+        assert!(error.to_string().contains("character 3"), "{error}");
+    }
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        for bytes in [0, 1, 511, 512, 4096, 3000, 1 << 20, (1 << 30) + 1] {
+            assert_eq!(Bytes(bytes).to_string().parse::<Bytes>(), Ok(Bytes(bytes)));
+        }
+        for nanos in [0, 999, 1000, 80_000, 2_500_000, 120_000_000_000] {
+            assert_eq!(Nanos(nanos).to_string().parse::<Nanos>(), Ok(Nanos(nanos)));
+        }
+        for rate in [1.0, 1500.0, 500e6, 3.5e9] {
+            assert_eq!(Rate(rate).to_string().parse::<Rate>(), Ok(Rate(rate)));
+        }
+    }
+
+    #[test]
+    fn a_bare_number_of_time_is_seconds() {
+        assert_eq!("0.25".parse::<Nanos>(), Ok(Nanos(250_000_000)));
+        assert_eq!("2m".parse::<Nanos>(), Ok(Nanos(120_000_000_000)));
+    }
+}

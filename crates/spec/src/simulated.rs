@@ -1,0 +1,198 @@
+//! A simulated disk as text: `fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s`, or the same keys as TOML.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::{Bytes, Nanos, ParseError, Rate};
+
+/// The constants of a simulated storage path. `model` says how they become completions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedDisk {
+    /// Time a disk spends on a request whatever its size.
+    pub fixed: Nanos,
+    /// Bytes a second that one disk moves once it has begun.
+    pub rate: Rate,
+    /// Disks that serve requests side by side; a request goes to the one that is free first.
+    pub disks: u32,
+    /// Bytes a second that all disks share on their way to the host.
+    pub shared: Option<Rate>,
+    /// Requests a second that the whole path accepts (a cloud volume's I/O limit).
+    pub iops: Option<f64>,
+    /// Relative standard deviation from run to run: the same for all requests of a run.
+    pub noise: f64,
+    /// Relative standard deviation from request to request within a run.
+    pub jitter: f64,
+    /// Autocorrelation of that jitter from one request to the next, from 0 to below 1.
+    pub correlation: f64,
+    /// Processor time a request costs whatever its size.
+    pub cpu_fixed: Nanos,
+    /// Processor time each KiB of it adds.
+    pub cpu_per_kib: Nanos,
+    /// Share of that processor time which is charged to nobody (interrupts, kernel threads).
+    pub unseen: f64,
+    /// Processors of the host.
+    pub cpus: u32,
+    /// Bytes the path holds.
+    pub size: Bytes,
+    /// Seed of everything random in it.
+    pub seed: u64,
+}
+
+impl Default for SimulatedDisk {
+    fn default() -> Self {
+        Self {
+            fixed: Nanos(80_000),
+            rate: Rate(500e6),
+            disks: 1,
+            shared: None,
+            iops: None,
+            noise: 0.0,
+            jitter: 0.0,
+            correlation: 0.0,
+            cpu_fixed: Nanos(5_000),
+            cpu_per_kib: Nanos(50),
+            unseen: 0.25,
+            cpus: 2,
+            size: Bytes(1 << 30),
+            seed: 1,
+        }
+    }
+}
+
+/// The keys as they are written, each with the text of its value.
+const KEYS: &str =
+    "fixed, rate, disks, shared, iops, noise, jitter, correlation, cpu_fixed, cpu_per_kib, unseen, cpus, size, seed";
+
+impl SimulatedDisk {
+    /// Reads `key=value,key=value`; every key may be left out.
+    pub fn from_constants(text: &str) -> Result<Self, ParseError> {
+        let mut disk = Self::default();
+        let mut offset = 0;
+        for item in text.split(',').filter(|item| !item.is_empty()) {
+            let (key, value) = item
+                .split_once('=')
+                .ok_or_else(|| ParseError::new(text, offset, format!("write key=value; the keys are {KEYS}")))?;
+            disk.set(key, value).map_err(|error| {
+                let start = if error.text == key { offset } else { offset + key.len() + 1 };
+                error.within(text, start)
+            })?;
+            offset += item.len() + 1;
+        }
+        disk.checked(text)
+    }
+
+    /// Reads the same keys from TOML; `name` is how the error calls the text.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, ParseError> {
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Constants(toml::Table);
+        let Constants(table) =
+            toml::from_str(text).map_err(|error| ParseError::new(name, 0, error.message().to_string()))?;
+        let mut disk = Self::default();
+        for (key, value) in &table {
+            let value = match value {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            disk.set(key, &value)
+                .map_err(|error| ParseError::new(name, 0, format!("{key} = {value}: {}", error.message)))?;
+        }
+        disk.checked(name)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ParseError> {
+        match key {
+            "fixed" => self.fixed = value.parse()?,
+            "rate" => self.rate = value.parse()?,
+            "disks" => self.disks = whole(value)?,
+            "shared" => self.shared = Some(value.parse()?),
+            "iops" => self.iops = Some(number(value)?),
+            "noise" => self.noise = share(value)?,
+            "jitter" => self.jitter = share(value)?,
+            "correlation" => self.correlation = share(value)?,
+            "cpu_fixed" => self.cpu_fixed = value.parse()?,
+            "cpu_per_kib" => self.cpu_per_kib = value.parse()?,
+            "unseen" => self.unseen = share(value)?,
+            "cpus" => self.cpus = whole(value)?,
+            "size" => self.size = value.parse()?,
+            "seed" => self.seed = whole(value)?,
+            _ => return Err(ParseError::new(key, 0, format!("no such key; the keys are {KEYS}"))),
+        }
+        Ok(())
+    }
+
+    fn checked(self, text: &str) -> Result<Self, ParseError> {
+        let complaint = if self.disks == 0 || self.cpus == 0 {
+            "a system has at least one disk and one processor"
+        } else if self.size < Bytes(1 << 20) {
+            "a simulated path holds at least 1MiB"
+        } else if self.correlation >= 1.0 {
+            "a correlation is below 1"
+        } else if self.fixed == Nanos(0) && self.rate.0 >= 1e15 {
+            "a request has to take some time"
+        } else {
+            return Ok(self);
+        };
+        Err(ParseError::new(text, 0, complaint))
+    }
+}
+
+fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ParseError> {
+    text.parse().map_err(|_| ParseError::new(text, 0, "a whole number is wanted here"))
+}
+
+fn number(text: &str) -> Result<f64, ParseError> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err(ParseError::new(text, 0, "a number above 0 is wanted here")),
+    }
+}
+
+/// A share: `3%` or `0.03`.
+fn share(text: &str) -> Result<f64, ParseError> {
+    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
+    match digits.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&(number * scale)) => Ok(number * scale),
+        _ => Err(ParseError::new(text, 0, "a share from 0% to 100% is wanted here")),
+    }
+}
+
+/// Every constant, so that equal text means an equal disk.
+impl fmt::Display for SimulatedDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fixed={},rate={},disks={}", self.fixed, self.rate, self.disks)?;
+        if let Some(shared) = self.shared {
+            write!(f, ",shared={shared}")?;
+        }
+        if let Some(iops) = self.iops {
+            write!(f, ",iops={iops}")?;
+        }
+        write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
+        write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
+        write!(f, ",cpus={},size={},seed={}", self.cpus, self.size, self.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_in_place_and_in_toml_are_the_same_disk() {
+        let line = "fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,seed=7";
+        let file = "fixed='80us'\nrate='500MB/s'\ndisks=4\nshared='1200MB/s'\nnoise='3%'\nseed=7\n";
+        let disk = SimulatedDisk::from_constants(line).unwrap();
+        assert_eq!(disk, SimulatedDisk::from_toml("disk.toml", file).unwrap());
+        assert_eq!((disk.disks, disk.shared, disk.noise), (4, Some(Rate(1200e6)), 0.03));
+        assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
+    }
+
+    #[test]
+    fn a_wrong_key_or_value_is_pointed_at() {
+        assert_eq!(SimulatedDisk::from_constants("fixed=80us,speed=1").unwrap_err().at, 11);
+        assert_eq!(SimulatedDisk::from_constants("fixed=80us,rate=5x").unwrap_err().at, 17);
+        assert!(SimulatedDisk::from_constants("disks=0").is_err());
+        assert!(SimulatedDisk::from_toml("d.toml", "disks = 'many'").unwrap_err().to_string().contains("disks"));
+    }
+}
