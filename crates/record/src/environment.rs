@@ -1,7 +1,7 @@
 //! Where was it measured? The machine, the file system, the device, and what each level of the path advertises.
 
 use serde::{Deserialize, Serialize};
-use spec::{Bytes, Rate};
+use spec::{Bytes, Direction, Rate};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ pub struct Device {
 }
 
 /// A part of the path that has a peak advertised performance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Level {
     /// Its name: memory, processor, cgroup limit, link, device, ...
     pub name: String,
@@ -78,6 +78,9 @@ pub struct Level {
     pub pap: Option<Rate>,
     /// Requests a second that it admits, where such a limit is known.
     pub pap_iops: Option<f64>,
+    /// The only direction that it holds for, where reads and writes have limits of their own; `None` is both.
+    #[serde(default)]
+    pub direction: Option<Direction>,
     /// Where the figure comes from, or why there is none.
     pub source: String,
 }
