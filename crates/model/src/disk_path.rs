@@ -1,0 +1,171 @@
+//! When does a request to a [`SimulatedDisk`] complete? Disks side by side, then a limiter that they share.
+//!
+//! A request takes the disk that is free first, in order of submission: it starts at max(now, free) and is served
+//! for (fixed + length / rate) x jitter / speed. It then passes the limiter, in order of arrival there. The limiter
+//! has been carrying the bytes while the disk moved them (cut-through), so a request leaves at
+//! max(served, left before + max(length / shared, 1 / iops) / speed): alone it loses nothing, and a stream of them
+//! is paced by the limiter.
+//!
+//! The limiter is worked out when a request leaves and not when it is submitted, because a short request that is
+//! submitted later may arrive there first. Until the clock reaches a moment, no one can know who arrives by then.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use spec::SimulatedDisk;
+
+use crate::prediction;
+use crate::variation::{self, Jitter};
+use crate::{Completed, Moment, Operation, Path, ProcessorTime, Submission};
+
+const PS_PER_NS: f64 = 1e3;
+const PS_PER_S: f64 = 1e12;
+
+/// A request that has a disk, on its way to the limiter. The order of the fields is the order of arrival there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Served {
+    at: Moment,
+    sequence: u64,
+    limited_ps: u64,
+    token: u32,
+    bytes: u32,
+}
+
+/// A flush that waits for the requests submitted before it.
+#[derive(Debug, Clone, Copy)]
+struct WaitingFlush {
+    sequence: u64,
+    token: u32,
+    before: usize,
+}
+
+/// The storage path of a [`SimulatedDisk`], for one run.
+#[derive(Debug)]
+pub struct DiskPath {
+    disk: SimulatedDisk,
+    fixed_ps: f64,
+    ps_per_byte: f64,
+    /// When each disk that was ever needed is free.
+    free: BinaryHeap<Reverse<Moment>>,
+    limited_ps_per_byte: f64,
+    limited_ps_per_request: f64,
+    /// When the limiter last let a request go.
+    limiter_free: Moment,
+    served: BinaryHeap<Reverse<Served>>,
+    flushes: Vec<WaitingFlush>,
+    jitter: Jitter,
+    sequence: u64,
+    /// Requests and bytes that have left; processor time is worked out from them, so that no rounding adds up.
+    requests: u64,
+    bytes: u64,
+}
+
+impl DiskPath {
+    /// The path of `disk` at rest, at the clock's zero; `run_seed` and the disk's own seed decide all that is random.
+    pub fn new(disk: &SimulatedDisk, run_seed: u64) -> Self {
+        let mut generator = variation::generator(disk.seed, run_seed);
+        let speed = variation::factor(disk.noise, &mut generator);
+        Self {
+            disk: disk.clone(),
+            fixed_ps: disk.fixed.0 as f64 * PS_PER_NS / speed,
+            ps_per_byte: PS_PER_S / disk.rate.0 / speed,
+            free: BinaryHeap::new(),
+            limited_ps_per_byte: disk.shared.map_or(0.0, |shared| PS_PER_S / shared.0 / speed),
+            limited_ps_per_request: disk.iops.map_or(0.0, |iops| PS_PER_S / iops / speed),
+            limiter_free: Moment::default(),
+            served: BinaryHeap::new(),
+            flushes: Vec::new(),
+            jitter: Jitter::new(disk.jitter, disk.correlation, generator),
+            sequence: 0,
+            requests: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The moment at which the disk that is free first has served a request for `span_ps`.
+    fn take_disk(&mut self, now: Moment, span_ps: u64) -> Moment {
+        let all_opened = self.free.len() == self.disk.disks as usize;
+        if let Some(mut first) = self.free.peek_mut()
+            && (first.0 <= now || all_opened)
+        {
+            let done = first.0.max(now).after_ps(span_ps);
+            *first = Reverse(done);
+            return done;
+        }
+        let done = now.after_ps(span_ps);
+        self.free.push(Reverse(done));
+        done
+    }
+
+    fn submit_transfer(&mut self, now: Moment, request: Submission) {
+        let bytes = self.disk.size.0.saturating_sub(request.offset).min(u64::from(request.length)) as u32;
+        let length = f64::from(bytes);
+        let span_ps = ((self.fixed_ps + length * self.ps_per_byte) * self.jitter.next_factor()).round() as u64;
+        let limited_ps = (length * self.limited_ps_per_byte).max(self.limited_ps_per_request).round() as u64;
+        let at = self.take_disk(now, span_ps);
+        self.served.push(Reverse(Served { at, sequence: self.sequence, limited_ps, token: request.token, bytes }));
+    }
+
+    fn submit_flush(&mut self, now: Moment, token: u32) {
+        let flush = WaitingFlush { sequence: self.sequence, token, before: self.served.len() + self.flushes.len() };
+        if flush.before == 0 {
+            self.serve_flush(now, flush);
+        } else {
+            self.flushes.push(flush);
+        }
+    }
+
+    fn serve_flush(&mut self, now: Moment, flush: WaitingFlush) {
+        let at = now.after_ps((self.fixed_ps * self.jitter.next_factor()).round() as u64);
+        let WaitingFlush { sequence, token, .. } = flush;
+        self.served.push(Reverse(Served { at, sequence, limited_ps: 0, token, bytes: 0 }));
+    }
+
+    /// Tells the waiting flushes that the request `sequence` left at `at`.
+    fn release_flushes(&mut self, sequence: u64, at: Moment) {
+        for flush in self.flushes.iter_mut().filter(|flush| flush.sequence > sequence) {
+            flush.before -= 1;
+        }
+        while let Some(ready) = self.flushes.iter().position(|flush| flush.before == 0) {
+            let flush = self.flushes.remove(ready);
+            self.serve_flush(at, flush);
+        }
+    }
+
+    fn leaves(&self, next: &Served) -> Moment {
+        next.at.max(self.limiter_free.after_ps(next.limited_ps))
+    }
+}
+
+impl Path for DiskPath {
+    fn submit(&mut self, now: Moment, request: Submission) {
+        match request.operation {
+            Operation::Read | Operation::Write => self.submit_transfer(now, request),
+            Operation::Flush => self.submit_flush(now, request.token),
+        }
+        self.sequence += 1;
+    }
+
+    fn next_completion(&self) -> Option<Moment> {
+        self.served.peek().map(|Reverse(next)| self.leaves(next))
+    }
+
+    fn pop(&mut self) -> Option<Completed> {
+        let Reverse(next) = self.served.pop()?;
+        let at = self.leaves(&next);
+        // A flush carries nothing, so it does not hold the limiter up.
+        if next.limited_ps > 0 {
+            self.limiter_free = at;
+        }
+        self.requests += 1;
+        self.bytes += u64::from(next.bytes);
+        if !self.flushes.is_empty() {
+            self.release_flushes(next.sequence, at);
+        }
+        Some(Completed { token: next.token, bytes: next.bytes, at })
+    }
+
+    fn processor_time(&self) -> ProcessorTime {
+        prediction::processor_time(&self.disk, self.requests, self.bytes)
+    }
+}
