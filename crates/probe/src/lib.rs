@@ -1,1 +1,108 @@
-//! 
+//! What does the hardware advertise? The machine, the file system, the device and each level of a path, read
+//! from /proc and /sys under a given [`Root`].
+//!
+//! A path enters, a [`record::Environment`] leaves. Nothing here fails for want of a fact: what the kernel does
+//! not tell is `None`, and a level without a figure says why it has none.
+
+mod block;
+mod cgroup;
+mod device;
+mod levels;
+mod link;
+mod machine;
+mod mount;
+mod root;
+mod target;
+
+use std::path::Path;
+
+use record::{Environment, FileSystem};
+
+use block::{Disk, Stack, disks_of_mount};
+use levels::End;
+use mount::Mount;
+
+pub use levels::{DEVICE, MEMORY, with_peak};
+pub use machine::probe_machine;
+pub use mount::DeviceNumber;
+pub use root::Root;
+pub use target::{ProbeError, TargetIdentity};
+
+/// File systems that keep their files in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// File systems whose files are on a server.
+const ON_SERVERS: [&str; 9] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "9p",
+    "afs",
+    "lustre",
+    "glusterfs",
+];
+
+/// The place that `path` is in: the folder, the file, or the block device. The path need not exist yet.
+///
+/// # Errors
+/// Where nothing on the way to `path` can be reached.
+pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
+    Ok(probe(root, &TargetIdentity::of(path)?))
+}
+
+/// The place that `target` is in.
+pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
+    let mounts = mount::mounts(root);
+    let mount =
+        mount::mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
+    let tops = match mount {
+        Some(mount) => disks_of_mount(root, mount),
+        None => Disk::by_number(root, target.number).into_iter().collect(),
+    };
+    let end = end(root, &mounts, mount, &tops);
+    let mut notes: Vec<String> = unknown_end(&end, mount, target).into_iter().collect();
+    if tops.len() > 1 {
+        let names: Vec<&str> = tops.iter().map(|disk| disk.name.as_str()).collect();
+        notes.push(format!(
+            "the file system spans {}; only the first is described",
+            names.join(", ")
+        ));
+    }
+    Environment {
+        machine: probe_machine(root),
+        filesystem: mount.map(|mount| FileSystem {
+            kind: mount.kind.clone(),
+            options: mount.options.clone(),
+            block: target.block,
+        }),
+        device: tops.first().map(|disk| device::device(root, disk)),
+        levels: levels::levels(root, &mounts, &end),
+        notes,
+    }
+}
+
+fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> End {
+    match mount.map(|mount| mount.kind.as_str()) {
+        Some(kind) if IN_MEMORY.contains(&kind) => End::Memory(kind.to_string()),
+        Some(kind) if ON_SERVERS.contains(&kind) => End::Server(kind.to_string()),
+        _ if tops.is_empty() => End::Unknown,
+        _ => End::Disks(Stack::below(root, mounts, tops)),
+    }
+}
+
+/// Why the path ends before a device, where it should have gone on.
+fn unknown_end(end: &End, mount: Option<&Mount>, target: &TargetIdentity) -> Option<String> {
+    if !matches!(end, End::Unknown) {
+        return None;
+    }
+    let path = target.path.display();
+    Some(match mount.map(|mount| mount.kind.as_str()) {
+        Some("overlay") => format!(
+            "{path} is on an overlay, as in a container, and the device beneath cannot be told; \
+             a folder on a volume of its own says more"
+        ),
+        Some(kind) => format!("{path} is on {kind}, and the device beneath cannot be told"),
+        None => format!("no block device {} is known for {path}", target.number),
+    })
+}

@@ -1,0 +1,149 @@
+//! What is the block device? Model, transport, sizes and queue settings, from its folder in sysfs.
+
+use record::Device;
+use spec::Bytes;
+
+use crate::Root;
+use crate::block::Disk;
+
+/// sysfs counts a device's size in 512-byte sectors, whatever its own sector is
+/// (Documentation/ABI/stable/sysfs-block).
+const SECTOR_BYTES: u64 = 512;
+
+/// A device's facts; what the kernel does not tell is `None`, or 0 for a size.
+pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
+    let queue = |file: &str| disk.sys.join("queue").join(file);
+    let transport = transport(root, disk);
+    let guessed = matches!(transport.as_deref(), Some("virtio" | "xen" | "hyperv"));
+    Device {
+        name: disk.name.clone(),
+        model: model(root, disk),
+        // A paravirtual disk says that it turns because nobody told its driver otherwise.
+        rotational: root
+            .number::<u8>(queue("rotational"))
+            .filter(|_| !guessed)
+            .map(|turns| turns == 1),
+        transport,
+        size: Bytes(
+            root.number::<u64>(disk.sys.join("size"))
+                .unwrap_or(0)
+                .saturating_mul(SECTOR_BYTES),
+        ),
+        logical_block: Bytes(root.number(queue("logical_block_size")).unwrap_or(0)),
+        physical_block: Bytes(root.number(queue("physical_block_size")).unwrap_or(0)),
+        write_cache: root
+            .text(queue("write_cache"))
+            .filter(|text| !text.is_empty()),
+        scheduler: root.text(queue("scheduler")).and_then(|text| chosen(&text)),
+        read_ahead: root
+            .number::<u64>(queue("read_ahead_kb"))
+            .and_then(|kib| kib.checked_mul(1024))
+            .map(Bytes),
+    }
+}
+
+/// The word in brackets of `none [mq-deadline] kyber`; a lone word is chosen too.
+fn chosen(schedulers: &str) -> Option<String> {
+    let bracketed = schedulers
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    match bracketed {
+        Some((word, _)) => Some(word.to_string()),
+        None if schedulers.split_whitespace().count() == 1 => Some(schedulers.to_string()),
+        None => None,
+    }
+}
+
+fn model(root: &Root, disk: &Disk) -> Option<String> {
+    let read = |file| {
+        root.text(disk.sys.join("device").join(file))
+            .filter(|text| !text.is_empty())
+    };
+    if let Some(model) = read("model").or_else(|| root.text(disk.sys.parent()?.join("model"))) {
+        // libata puts `ATA` where SCSI puts the maker.
+        let maker = read("vendor").filter(|maker| maker != "ATA" && !maker.starts_with("0x"));
+        return Some(maker.map_or(model.clone(), |maker| format!("{maker} {model}")));
+    }
+    (disk.name.starts_with("mmcblk")).then(|| read("name"))?
+}
+
+/// How the device is attached, from its name and the folders that its path in sysfs goes through.
+pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
+    let named = [
+        ("loop", "loop"),
+        ("dm-", "dm"),
+        ("md", "md"),
+        ("zram", "zram"),
+        ("ram", "ram"),
+        ("pmem", "pmem"),
+        ("nbd", "nbd"),
+        ("rbd", "rbd"),
+        ("drbd", "drbd"),
+        ("nullb", "null"),
+        ("mmcblk", "mmc"),
+    ];
+    if let Some((_, word)) = named
+        .iter()
+        .find(|(prefix, _)| numbered(&disk.name, prefix))
+    {
+        return Some((*word).to_string());
+    }
+    if disk.name.starts_with("nvme") {
+        return Some(nvme_transport(root, disk));
+    }
+    let folders: Vec<&str> = disk
+        .sys
+        .iter()
+        .filter_map(|folder| folder.to_str())
+        .collect();
+    let through = [
+        ("virtio", "virtio"),
+        ("vbd-", "xen"),
+        ("VMBUS:", "hyperv"),
+        ("usb", "usb"),
+        ("ata", "sata"),
+        ("session", "iscsi"),
+        ("rport-", "fc"),
+        ("end_device-", "sas"),
+        ("host", "scsi"),
+    ];
+    let met = |prefix: &str| folders.iter().any(|folder| numbered(folder, prefix));
+    through
+        .iter()
+        .find(|(prefix, _)| met(prefix))
+        .map(|(_, word)| (*word).to_string())
+}
+
+/// Whether `name` is `prefix` and then a digit, so that `ata1` is meant and `ata_port` is not.
+pub(crate) fn numbered(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix)
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// `nvme` on PCIe, `nvme-tcp`, `nvme-rdma` or `nvme-fc` over a network.
+fn nvme_transport(root: &Root, disk: &Disk) -> String {
+    let ways = crate::link::ways(root, disk);
+    let fabric = ways
+        .iter()
+        .find_map(|way| root.text(way.parent()?.join("transport")));
+    match fabric.as_deref() {
+        Some(fabric @ ("tcp" | "rdma" | "fc" | "loop")) => format!("nvme-{fabric}"),
+        _ => "nvme".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_in_brackets_is_the_one_in_use() {
+        assert_eq!(
+            chosen("none [mq-deadline] kyber"),
+            Some("mq-deadline".into())
+        );
+        assert_eq!(chosen("none"), Some("none".into()));
+        assert_eq!(chosen("none [broken"), None);
+        assert_eq!(chosen(""), None);
+    }
+}

@@ -1,0 +1,364 @@
+//! Which levels does the path have, and what does each advertise? From the application to the medium.
+//!
+//! A stack of disks enters, [`Level`]s leave. Disks side by side are one level whose figure is the sum over what
+//! they do not share; what they do share is a level of its own where it is narrower than the sum.
+
+use std::path::PathBuf;
+
+use record::Level;
+use spec::{Direction, Rate};
+
+use crate::Root;
+use crate::block::{Disk, Stack};
+use crate::cgroup::{Limit, Limits, limits};
+use crate::device::transport;
+use crate::link::{self, Link};
+use crate::machine::virtual_machine;
+use crate::mount::Mount;
+
+/// Name of the level of the medium itself, where the path has a block device.
+pub const DEVICE: &str = "device";
+/// Name of the level of main memory.
+pub const MEMORY: &str = "memory";
+
+/// What a path ends at.
+pub(crate) enum End {
+    /// Block devices.
+    Disks(Stack),
+    /// Memory: the file system of this kind keeps its files there.
+    Memory(String),
+    /// A server, over the network: the file system of this kind.
+    Server(String),
+    /// Nothing that can be told.
+    Unknown,
+}
+
+fn unknown(name: &str, source: impl Into<String>) -> Level {
+    Level {
+        name: name.to_string(),
+        source: source.into(),
+        ..Level::default()
+    }
+}
+
+/// The levels from the application to `end`.
+pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
+    let processor = unknown("processor", "a processor advertises no rate of copying");
+    let memory = |source: &str| unknown(MEMORY, source);
+    let mut levels = match end {
+        End::Memory(kind) => {
+            return vec![
+                processor,
+                memory(&format!(
+                    "{kind} keeps files in memory, whose speed is not advertised here"
+                )),
+            ];
+        }
+        _ => vec![
+            memory("the speed of memory is not advertised here"),
+            processor,
+        ],
+    };
+    match end {
+        End::Disks(stack) => levels.extend(disk_levels(root, mounts, stack)),
+        End::Server(kind) => {
+            levels.extend(side_by_side(root, vec![link::network(root)], false));
+            levels.push(unknown(
+                "server",
+                format!("a server of {kind} advertises no speed"),
+            ));
+        }
+        End::Unknown => levels.push(unknown(
+            DEVICE,
+            "the device beneath cannot be told; --peak takes its data sheet's figure",
+        )),
+        End::Memory(_) => {}
+    }
+    levels
+}
+
+fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
+    let mut levels = limit_levels(root, mounts, stack);
+    levels.extend(stack.volumes.iter().map(|volume| {
+        let stands_on = if volume.stands_on.is_empty() {
+            "what cannot be told"
+        } else {
+            &volume.stands_on
+        };
+        let name = format!("volume {}", volume.disk.name);
+        unknown(
+            &name,
+            format!(
+                "{} on {stands_on}; it advertises no speed of its own",
+                volume.what
+            ),
+        )
+    }));
+    levels.extend(uplink(root, stack));
+    levels.extend(side_by_side(
+        root,
+        every_link(root, stack),
+        stack.mirrored(),
+    ));
+    levels.push(device_level(root, stack));
+    levels
+}
+
+/// Every link that ends at a disk of the stack or at its controller, each once.
+fn every_link(root: &Root, stack: &Stack) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for disk in &stack.disks {
+        let mut found: Vec<Link> = link::ways(root, disk)
+            .iter()
+            .flat_map(|way| link::links(root, way))
+            .collect();
+        if over_network(transport(root, disk).as_deref()) {
+            found.push(link::network(root));
+        }
+        for link in found {
+            if !links.iter().any(|known| known.key == link.key) {
+                links.push(link);
+            }
+        }
+    }
+    links
+}
+
+fn over_network(transport: Option<&str>) -> bool {
+    matches!(
+        transport,
+        Some("iscsi" | "nbd" | "rbd" | "nvme-tcp" | "nvme-rdma")
+    )
+}
+
+/// One level for each kind of link, in the order met; in a virtual machine without a figure.
+fn side_by_side(root: &Root, links: Vec<Link>, mirrored: bool) -> Vec<Level> {
+    let guest = virtual_machine(root);
+    let mut kinds: Vec<&'static str> = Vec::new();
+    for link in &links {
+        if !kinds.contains(&link.kind) {
+            kinds.push(link.kind);
+        }
+    }
+    let of_kind = |kind| {
+        links
+            .iter()
+            .filter(|link| link.kind == kind)
+            .collect::<Vec<_>>()
+    };
+    kinds
+        .into_iter()
+        .flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), mirrored))
+        .collect()
+}
+
+fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, mirrored: bool) -> Vec<Level> {
+    let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
+    let source = sources.join("; and ");
+    let Some(rates) = links
+        .iter()
+        .map(|link| link.rate.map(|rate| rate.0))
+        .collect::<Option<Vec<f64>>>()
+    else {
+        return vec![unknown(kind, source)];
+    };
+    if let Some(guest) = guest {
+        let claim =
+            format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
+        return vec![unknown(kind, claim)];
+    }
+    let level = |name: String, rate: f64, direction, source: String| Level {
+        name,
+        pap: Some(Rate(rate)),
+        direction,
+        source,
+        ..Level::default()
+    };
+    let sum: f64 = rates.iter().sum();
+    let source = if links.len() > 1 {
+        format!("{} together: {source}", links.len())
+    } else {
+        source
+    };
+    if !mirrored || links.len() < 2 {
+        return vec![level(kind.to_string(), sum, None, source)];
+    }
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let each = format!(
+        "every write goes over each of {}: the slowest decides",
+        links.len()
+    );
+    vec![
+        level(format!("{kind}, reads"), sum, Some(Direction::Read), source),
+        level(
+            format!("{kind}, writes"),
+            least,
+            Some(Direction::Write),
+            each,
+        ),
+    ]
+}
+
+/// The narrowest PCIe link before the last ones, where it is narrower than what hangs on it.
+fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
+    if virtual_machine(root).is_some() {
+        return None;
+    }
+    let rate = |function: &PathBuf| link::pcie(root, function).rate.map(|rate| rate.0);
+    let mut chains: Vec<Vec<PathBuf>> = Vec::new();
+    for way in stack.disks.iter().flat_map(|disk| link::ways(root, disk)) {
+        let chain = link::pci_functions(&way);
+        // Disks of one controller share its link too, which is a level already.
+        if !chains.iter().any(|known| known.last() == chain.last()) {
+            chains.push(chain);
+        }
+    }
+    let mut narrowest: Option<(f64, Link)> = None;
+    for function in chains
+        .iter()
+        .flat_map(|chain| chain.split_last().map_or(&[][..], |(_, upper)| upper))
+    {
+        let Some(own) = rate(function) else { continue };
+        let below = chains.iter().filter(|chain| chain.contains(function));
+        let Some(wanted) = below
+            .map(|chain| chain.last().and_then(rate))
+            .sum::<Option<f64>>()
+        else {
+            continue;
+        };
+        if own < wanted && narrowest.as_ref().is_none_or(|(least, _)| own < *least) {
+            narrowest = Some((own, link::pcie(root, function)));
+        }
+    }
+    narrowest.map(|(_, link)| Level {
+        name: "PCIe uplink".to_string(),
+        pap: link.rate,
+        source: format!(
+            "{}; shared by or narrower than the links behind it",
+            link.source
+        ),
+        ..Level::default()
+    })
+}
+
+fn device_level(root: &Root, stack: &Stack) -> Level {
+    let names: Vec<&str> = stack.disks.iter().map(|disk| disk.name.as_str()).collect();
+    let Some(first) = stack.disks.first() else {
+        return unknown(DEVICE, "what the volume stands on cannot be told");
+    };
+    let transport = transport(root, first);
+    let kind = match transport.as_deref() {
+        Some("nvme") => "an NVMe drive",
+        Some("sata") => "a SATA disk",
+        Some("usb") => "a USB disk",
+        Some("virtio") => "a virtio disk",
+        Some("zram" | "ram" | "pmem") => "memory as a disk",
+        Some("mmc") => "a memory card",
+        _ => "such a disk",
+    };
+    let source = format!(
+        "{}: {kind} advertises no speed; --peak takes its data sheet's figure",
+        names.join(", ")
+    );
+    unknown(DEVICE, source)
+}
+
+/// The control group's limits on the stack's devices: one level where reads and writes are limited alike.
+fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
+    let known = limits(root, mounts);
+    let of = |disk: &Disk| {
+        disk.number(root)
+            .and_then(|number| known.get(&number))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let pick = |which: fn(&Limits) -> &Option<Limit>, mirrored| {
+        let volumes = stack
+            .volumes
+            .iter()
+            .filter_map(|volume| which(&of(&volume.disk)).clone());
+        let disks: Vec<Option<Limit>> = stack
+            .disks
+            .iter()
+            .map(|disk| which(&of(disk)).clone())
+            .collect();
+        let side_by_side = if mirrored {
+            disks.into_iter().flatten().min_by(tighter)
+        } else {
+            sum(disks)
+        };
+        volumes.chain(side_by_side).min_by(tighter)
+    };
+    let mirrored = stack.mirrored();
+    let reads = (
+        pick(|limits| &limits.read_bps, false),
+        pick(|limits| &limits.read_iops, false),
+    );
+    let writes = (
+        pick(|limits| &limits.write_bps, mirrored),
+        pick(|limits| &limits.write_iops, mirrored),
+    );
+    let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);
+    if (most(&reads.0), most(&reads.1)) == (most(&writes.0), most(&writes.1)) {
+        let sources = [&reads.0, &writes.0, &reads.1, &writes.1];
+        return limit_level("cgroup limit", None, &reads, &sources)
+            .into_iter()
+            .collect();
+    }
+    let level = |name, direction, pair: &(Option<Limit>, Option<Limit>)| {
+        limit_level(name, Some(direction), pair, &[&pair.0, &pair.1])
+    };
+    let read = level("cgroup limit, reads", Direction::Read, &reads);
+    let write = level("cgroup limit, writes", Direction::Write, &writes);
+    read.into_iter().chain(write).collect()
+}
+
+fn tighter(a: &Limit, b: &Limit) -> std::cmp::Ordering {
+    a.most.total_cmp(&b.most)
+}
+
+/// Limits of disks side by side add up, where every disk has one.
+fn sum(limits: Vec<Option<Limit>>) -> Option<Limit> {
+    let limits: Vec<Limit> = limits.into_iter().collect::<Option<Vec<Limit>>>()?;
+    limits.into_iter().reduce(|a, b| Limit {
+        most: a.most + b.most,
+        source: format!("{} and {}", a.source, b.source),
+    })
+}
+
+fn limit_level(
+    name: &str,
+    direction: Option<Direction>,
+    (bytes, requests): &(Option<Limit>, Option<Limit>),
+    sources: &[&Option<Limit>],
+) -> Option<Level> {
+    if bytes.is_none() && requests.is_none() {
+        return None;
+    }
+    let mut sentences: Vec<&str> = Vec::new();
+    for limit in sources.iter().copied().flatten() {
+        if !sentences.contains(&limit.source.as_str()) {
+            sentences.push(&limit.source);
+        }
+    }
+    Some(Level {
+        name: name.to_string(),
+        pap: bytes.as_ref().map(|limit| Rate(limit.most)),
+        pap_iops: requests.as_ref().map(|limit| limit.most),
+        direction,
+        source: sentences.join("; "),
+    })
+}
+
+/// Puts the data sheet's figure on the last level of the path, the medium.
+pub fn with_peak(levels: &mut [Level], peak: Rate) {
+    let at = levels.iter().position(|level| level.name == DEVICE);
+    let medium = match at {
+        Some(at) => levels.get_mut(at),
+        None => levels.last_mut(),
+    };
+    if let Some(medium) = medium {
+        medium.pap = Some(peak);
+        medium.source = "given by --peak".to_string();
+    }
+}

@@ -1,0 +1,420 @@
+//! How fast are the links to a disk? PCIe, SATA, SAS, USB, Fibre Channel and the network, as negotiated.
+//!
+//! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
+//! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
+
+use std::path::{Path, PathBuf};
+
+use spec::Rate;
+
+use crate::Root;
+use crate::block::Disk;
+use crate::device::numbered;
+
+/// One link on the way to a disk.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Link {
+    /// Its kind, which is its level's name.
+    pub kind: &'static str,
+    /// What makes it this one and no other: its folder in sysfs, or a word.
+    pub key: PathBuf,
+    /// What it carries, where it is known.
+    pub rate: Option<Rate>,
+    /// How that is known, or why it is not.
+    pub source: String,
+}
+
+/// Name of the level of PCIe.
+pub(crate) const PCIE: &str = "PCIe link";
+
+/// The folders in sysfs by which a disk is reached: its own, or those of its controllers where an NVMe
+/// subsystem of several stands before them.
+pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
+    let Some(subsystem) = disk
+        .sys
+        .parent()
+        .filter(|folder| folder.parent().is_some_and(ends_in_subsystem))
+    else {
+        return vec![disk.sys.clone()];
+    };
+    let controllers = root.names(subsystem).into_iter().filter(|name| {
+        numbered(name, "nvme")
+            && name["nvme".len()..]
+                .bytes()
+                .all(|byte| byte.is_ascii_digit())
+    });
+    let resolved = controllers.filter_map(|name| root.resolve(subsystem.join(name)));
+    // A namespace under its controller has the controller as its parent; keep that so for the shared one.
+    let ways: Vec<PathBuf> = resolved
+        .map(|controller| controller.join(&disk.name))
+        .collect();
+    if ways.is_empty() {
+        vec![disk.sys.clone()]
+    } else {
+        ways
+    }
+}
+
+fn ends_in_subsystem(folder: &Path) -> bool {
+    folder
+        .file_name()
+        .is_some_and(|name| name == "nvme-subsystem")
+}
+
+/// The links on one way that end at this disk or its controller, from the processor outwards.
+pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
+    let found = [
+        pcie_endpoint(root, way),
+        fibre_channel(root, way),
+        sas(root, way),
+        sata(root, way),
+        usb(root, way),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// The folders of all PCI functions on the way, the nearest to the processor first.
+pub(crate) fn pci_functions(way: &Path) -> Vec<PathBuf> {
+    folders(way)
+        .into_iter()
+        .filter(|folder| is_pci_function(name(folder)))
+        .collect()
+}
+
+/// `0000:01:00.0`: domain, bus, device and function.
+fn is_pci_function(name: &str) -> bool {
+    let parts: Vec<&str> = name.split([':', '.']).collect();
+    let hexadecimal = parts
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()));
+    parts.len() == 4 && hexadecimal && name.rfind('.') > name.rfind(':')
+}
+
+/// The way's folders, the outermost first.
+fn folders(way: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = way.ancestors().map(Path::to_path_buf).collect();
+    folders.reverse();
+    folders
+}
+
+fn name(folder: &Path) -> &str {
+    folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("")
+}
+
+/// The last folder on the way whose name is `prefix` and a number.
+fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
+    folders(way)
+        .into_iter()
+        .rev()
+        .find(|folder| numbered(name(folder), prefix))
+}
+
+/// The first number of a text such as `16.0 GT/s PCIe`, if it is more than nothing.
+fn leading(text: &str) -> Option<f64> {
+    text.split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+        .filter(|number: &f64| *number > 0.0 && number.is_finite())
+}
+
+fn pcie_endpoint(root: &Root, way: &Path) -> Option<Link> {
+    let function = pci_functions(way).pop()?;
+    // Devices inside the processor or the chipset have no link and no such file.
+    root.exists(function.join("current_link_speed"))
+        .then(|| pcie(root, &function))
+}
+
+/// The link from a PCI function towards the processor.
+pub(crate) fn pcie(root: &Root, function: &Path) -> Link {
+    let read = |which: &str| {
+        let transfers = leading(&root.text(function.join(format!("{which}_link_speed")))?)?;
+        let lanes: u32 = root.number(function.join(format!("{which}_link_width")))?;
+        // An unknown width reads as 0 or as 255.
+        (1..=32).contains(&lanes).then_some((transfers, lanes))
+    };
+    let at = name(function);
+    let Some((transfers, lanes)) = read("current") else {
+        let source =
+            format!("the kernel does not tell the speed and width of the PCIe link at {at}");
+        return Link {
+            kind: PCIE,
+            key: function.to_path_buf(),
+            rate: None,
+            source,
+        };
+    };
+    let (rate, coding) = pcie_rate(transfers, lanes);
+    let mut source = format!(
+        "PCIe {transfers} GT/s x{lanes} at {at}, {coding}, one direction, before packet headers"
+    );
+    if let Some((most, widest)) = read("max").filter(|most| *most > (transfers, lanes)) {
+        source.push_str(&format!("; the device could do {most} GT/s x{widest}"));
+    }
+    Link {
+        kind: PCIE,
+        key: function.to_path_buf(),
+        rate: Some(rate),
+        source,
+    }
+}
+
+/// Bytes a second of a PCIe link = transfers a second x lanes x coding / 8.
+///
+/// The coding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s and 242 of 256 bytes of a flit at 64 GT/s, whose
+/// other 14 are check and correction (PCI Express Base Specification 6.0, 4.2).
+fn pcie_rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
+    let (coding, name) = match transfers {
+        slow if slow <= 5.0 => (8.0 / 10.0, "8b/10b"),
+        fast if fast < 64.0 => (128.0 / 130.0, "128b/130b"),
+        _ => (242.0 / 256.0, "flits of 242/256"),
+    };
+    (
+        Rate(transfers * 1e9 * f64::from(lanes) * coding / 8.0),
+        name,
+    )
+}
+
+/// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2).
+fn sata(root: &Root, way: &Path) -> Option<Link> {
+    let port = last_numbered(way, "ata")?;
+    let number = name(&port).strip_prefix("ata")?;
+    let link = format!("link{number}");
+    let speed = root.text(
+        port.join(&link)
+            .join("ata_link")
+            .join(&link)
+            .join("sata_spd"),
+    );
+    let speed = speed.or_else(|| root.text(format!("sys/class/ata_link/{link}/sata_spd")));
+    let gigabits = speed.as_deref().and_then(leading);
+    let source = match gigabits {
+        Some(gigabits) => format!("SATA {gigabits} Gbit/s at {}, 8b/10b", name(&port)),
+        None => format!(
+            "the kernel does not tell the speed of the SATA link at {}",
+            name(&port)
+        ),
+    };
+    let rate = gigabits.map(|gigabits| Rate(gigabits * 1e9 * 0.8 / 8.0));
+    Some(Link {
+        kind: "SATA link",
+        key: port,
+        rate,
+        source,
+    })
+}
+
+/// Serial attached SCSI: the sum over the phys of the port; 8b/10b up to 12 Gbit/s, 128b/150b at 22.5 (SAS-4).
+fn sas(root: &Root, way: &Path) -> Option<Link> {
+    let port = last_numbered(way, "port-")?;
+    let phys: Vec<String> = root
+        .names(&port)
+        .into_iter()
+        .filter(|name| numbered(name, "phy-"))
+        .collect();
+    let rate_of = |phy: &String| {
+        let gigabits =
+            leading(&root.text(format!("sys/class/sas_phy/{phy}/negotiated_linkrate"))?)?;
+        Some((
+            gigabits,
+            gigabits * 1e9 * if gigabits > 12.0 { 128.0 / 150.0 } else { 0.8 } / 8.0,
+        ))
+    };
+    let rates: Vec<(f64, f64)> = phys.iter().filter_map(rate_of).collect();
+    let sum: f64 = rates.iter().map(|(_, rate)| rate).sum();
+    let source = match rates.first() {
+        Some((gigabits, _)) => {
+            let coding = if *gigabits > 12.0 {
+                "128b/150b"
+            } else {
+                "8b/10b"
+            };
+            format!(
+                "SAS {gigabits} Gbit/s x{} at {}, {coding}",
+                rates.len(),
+                name(&port)
+            )
+        }
+        None => format!(
+            "the kernel does not tell the speed of the SAS link at {}",
+            name(&port)
+        ),
+    };
+    Some(Link {
+        kind: "SAS link",
+        key: port,
+        rate: (sum > 0.0).then_some(Rate(sum)),
+        source,
+    })
+}
+
+/// Fibre Channel: a port of n Gbit/s carries n x 100 MB/s each way (FC-PI naming).
+fn fibre_channel(root: &Root, way: &Path) -> Option<Link> {
+    last_numbered(way, "rport-")?;
+    let host = last_numbered(way, "host")?;
+    let speed = root.text(format!("sys/class/fc_host/{}/speed", name(&host)));
+    let gigabits = speed.as_deref().and_then(leading);
+    let source = match gigabits {
+        Some(gigabits) => format!(
+            "Fibre Channel {gigabits} Gbit/s at {}, 100 MB/s a Gbit/s",
+            name(&host)
+        ),
+        None => format!(
+            "the kernel does not tell the speed of the Fibre Channel port {}",
+            name(&host)
+        ),
+    };
+    let rate = gigabits.map(|gigabits| Rate(gigabits * 1e8));
+    Some(Link {
+        kind: "Fibre Channel link",
+        key: host,
+        rate,
+        source,
+    })
+}
+
+/// USB at the device itself, which is never faster than a hub before it.
+fn usb(root: &Root, way: &Path) -> Option<Link> {
+    let device = folders(way)
+        .into_iter()
+        .rev()
+        .find(|folder| is_usb_device(name(folder)))?;
+    let megabits = root.text(device.join("speed")).as_deref().and_then(leading);
+    let lanes: u32 = root.number(device.join("rx_lanes")).unwrap_or(1);
+    let (rate, source) = match megabits {
+        Some(megabits) => {
+            let (rate, why) = usb_rate(megabits, lanes);
+            (
+                Some(rate),
+                format!("USB {megabits} Mbit/s at {}, {why}", name(&device)),
+            )
+        }
+        None => (
+            None,
+            format!(
+                "the kernel does not tell the speed of the USB device {}",
+                name(&device)
+            ),
+        ),
+    };
+    Some(Link {
+        kind: "USB link",
+        key: device,
+        rate,
+        source,
+    })
+}
+
+/// `2-1` and `2-1.4`, but neither the root hub `usb2` nor the interface `2-1:1.0`.
+fn is_usb_device(name: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.split_once('-')
+        .is_some_and(|(bus, ports)| digits(bus) && ports.split('.').all(digits))
+}
+
+/// What USB's bulk transfers can carry.
+///
+/// USB 2.0 gives the most that its frames hold (USB 2.0 specification, tables 5-9 and 5-10); USB 3 the line after
+/// its coding (USB 3.2 specification, 6.3): 8b/10b on lanes of 5 Gbit/s, 128b/132b on lanes of 10.
+fn usb_rate(megabits: f64, lanes: u32) -> (Rate, &'static str) {
+    let raw = megabits * 1e6 / 8.0;
+    match megabits {
+        low if low < 12.0 => (Rate(raw), "before all protocol"),
+        full if full < 480.0 => (
+            Rate(19.0 * 64.0 * 1e3),
+            "at most 19 bulk packets of 64 bytes a millisecond",
+        ),
+        high if high < 5000.0 => (
+            Rate(13.0 * 512.0 * 8e3),
+            "at most 13 bulk packets of 512 bytes every 125 us",
+        ),
+        gen1 if gen1 / f64::from(lanes.max(1)) <= 5000.0 => (Rate(raw * 0.8), "8b/10b"),
+        _ => (Rate(raw * 128.0 / 132.0), "128b/132b"),
+    }
+}
+
+/// The network towards a server: the fastest card that is up. Which one the traffic takes is not known here.
+pub(crate) fn network(root: &Root) -> Link {
+    let speed_of = |card: String| {
+        let folder = format!("sys/class/net/{card}");
+        let real = root.exists(format!("{folder}/device"));
+        let up = root.text(format!("{folder}/operstate")).as_deref() == Some("up");
+        let megabits = root
+            .number::<f64>(format!("{folder}/speed"))
+            .filter(|speed| *speed > 0.0)?;
+        (real && up).then_some((card, megabits))
+    };
+    let cards = root.names("sys/class/net").into_iter().filter_map(speed_of);
+    let fastest = cards.max_by(|a, b| a.1.total_cmp(&b.1));
+    let (rate, source) = match fastest {
+        Some((card, megabits)) => {
+            let guess = "a guess: the fastest card that is up, which the traffic need not take";
+            (
+                Some(Rate(megabits * 1e6 / 8.0)),
+                format!("{card} at {megabits} Mbit/s ({guess})"),
+            )
+        }
+        None => (None, "no network card here tells its speed".to_string()),
+    };
+    Link {
+        kind: "network",
+        key: "network".into(),
+        rate,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pcie_rates_follow_the_generations() {
+        let mbps = |transfers, lanes| pcie_rate(transfers, lanes).0.mbps().round();
+        assert_eq!(
+            [mbps(2.5, 1), mbps(5.0, 4), mbps(8.0, 4)],
+            [250.0, 2000.0, 3938.0]
+        );
+        assert_eq!(
+            [mbps(16.0, 4), mbps(32.0, 4), mbps(64.0, 4)],
+            [7877.0, 15754.0, 30250.0]
+        );
+    }
+
+    #[test]
+    fn names_of_functions_and_devices() {
+        let functions = [
+            "0000:01:00.0",
+            "10000:e1:00.0",
+            "pci0000:00",
+            "0:0:0:0",
+            "2-1:1.0",
+            "target0:0:0",
+        ];
+        assert_eq!(
+            functions.map(is_pci_function),
+            [true, true, false, false, false, false]
+        );
+        let devices = ["2-1", "2-1.4", "usb2", "2-1:1.0", "port-0", "-1", "2-"];
+        assert_eq!(
+            devices.map(is_usb_device),
+            [true, true, false, false, false, false, false]
+        );
+    }
+
+    #[test]
+    fn usb_rates_follow_the_generations() {
+        let mbps = |megabits, lanes| usb_rate(megabits, lanes).0.mbps().round();
+        assert_eq!(
+            [mbps(12.0, 1), mbps(480.0, 1), mbps(5000.0, 1)],
+            [1.0, 53.0, 500.0]
+        );
+        assert_eq!(
+            [mbps(10000.0, 1), mbps(10000.0, 2), mbps(20000.0, 2)],
+            [1212.0, 1000.0, 2424.0]
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! Which computer is this? Kernel, processors, memory, and what it is hidden behind, from /proc and /sys.
+
+use std::path::Path;
+
+use record::Machine;
+use spec::Bytes;
+
+use crate::Root;
+use crate::mount::{mount_of, mounts};
+
+const UNKNOWN: &str = "unknown";
+
+/// Words of DMI product names and makers that only virtual machines carry, and what they run on.
+const HYPERVISORS: [(&str, &str); 10] = [
+    ("KVM", "KVM"),
+    ("QEMU", "QEMU"),
+    ("Standard PC", "QEMU"),
+    ("VMware", "VMware"),
+    ("VirtualBox", "VirtualBox"),
+    ("Virtual Machine", "Hyper-V"),
+    ("Google Compute Engine", "Google Compute Engine"),
+    ("Amazon EC2", "Amazon EC2"),
+    ("OpenStack", "OpenStack"),
+    ("Parallels", "Parallels"),
+];
+
+/// Words in the control group paths of containers, and what made them.
+const CONTAINERS: [(&str, &str); 5] = [
+    ("kubepods", "Kubernetes"),
+    ("docker", "Docker"),
+    ("libpod", "Podman"),
+    ("containerd", "containerd"),
+    ("lxc", "LXC"),
+];
+
+/// The computer: what is not known is `unknown`, 0 or `None`.
+pub fn probe_machine(root: &Root) -> Machine {
+    let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
+    let places: Vec<String> = [virtual_machine(root), container(root)]
+        .into_iter()
+        .flatten()
+        .collect();
+    Machine {
+        kernel: root
+            .text("proc/sys/kernel/osrelease")
+            .unwrap_or_else(|| UNKNOWN.to_string()),
+        cpu_model: cpu_model(&cpuinfo),
+        cpus: allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")),
+        memory: memory(root).unwrap_or_default(),
+        virtualised: (!places.is_empty()).then(|| places.join(", ")),
+    }
+}
+
+/// The value of the first `key : value` line.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim())
+    })
+}
+
+fn field_count(text: &str, key: &str) -> u32 {
+    let named = |line: &&str| {
+        line.split_once(':')
+            .is_some_and(|(name, _)| name.trim() == key)
+    };
+    text.lines().filter(named).count() as u32
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    // x86 says `model name`, POWER `cpu`, MIPS `cpu model`, small ARM boards only the board's `Model`.
+    let keys = ["model name", "cpu model", "cpu", "Model", "Hardware"];
+    let named = keys
+        .iter()
+        .find_map(|key| field(cpuinfo, key))
+        .filter(|model| !model.is_empty());
+    named.unwrap_or(UNKNOWN).to_string()
+}
+
+fn allowed_cpus(root: &Root) -> Option<u32> {
+    let status = root.text("proc/self/status")?;
+    count_list(field(&status, "Cpus_allowed_list")?)
+}
+
+/// How many numbers a kernel list such as `0-3,8` holds.
+fn count_list(list: &str) -> Option<u32> {
+    list.split(',').try_fold(0u32, |count, range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+fn memory(root: &Root) -> Option<Bytes> {
+    let meminfo = root.text("proc/meminfo")?;
+    let kib: u64 = field(&meminfo, "MemTotal")?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()?;
+    kib.checked_mul(1024).map(Bytes)
+}
+
+/// The virtual machine that this system is the guest of, where it can be told.
+///
+/// On x86 the processor's own `hypervisor` flag decides, so that a cloud's bare-metal instance, whose DMI
+/// names the cloud too, is no guest. Elsewhere the names of the firmware have to do.
+pub(crate) fn virtual_machine(root: &Root) -> Option<String> {
+    let name = hypervisor_name(root);
+    let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
+    let guest = match field(&cpuinfo, "flags") {
+        Some(flags) => flags.split_whitespace().any(|flag| flag == "hypervisor"),
+        None => name.is_some() && !product(root).contains("metal"),
+    };
+    guest.then(|| {
+        name.map_or("virtual machine".to_string(), |name| {
+            format!("virtual machine ({name})")
+        })
+    })
+}
+
+fn hypervisor_name(root: &Root) -> Option<String> {
+    if let Some(kind) = root
+        .text("sys/hypervisor/type")
+        .filter(|kind| !kind.is_empty())
+    {
+        return Some(kind);
+    }
+    let product = product(root);
+    let known = HYPERVISORS.iter().find(|(word, _)| product.contains(word));
+    known.map(|(_, name)| (*name).to_string())
+}
+
+fn product(root: &Root) -> String {
+    let read = |file| {
+        root.text(format!("sys/class/dmi/id/{file}"))
+            .unwrap_or_default()
+    };
+    format!("{} {}", read("product_name"), read("sys_vendor"))
+}
+
+fn container(root: &Root) -> Option<String> {
+    let environ = root.text("proc/1/environ").unwrap_or_default();
+    let told = environ
+        .split('\0')
+        .find_map(|entry| entry.strip_prefix("container="));
+    let told = told
+        .map(str::to_string)
+        .or_else(|| root.text("run/systemd/container"));
+    if let Some(name) = told.filter(|name| !name.is_empty()) {
+        return Some(format!("container ({name})"));
+    }
+    // An image booted as a virtual machine carries these files too, but stands on no overlay.
+    let table = mounts(root);
+    let overlay =
+        mount_of(&table, Path::new("/"), None).is_some_and(|mount| mount.kind == "overlay");
+    if overlay && root.exists(".dockerenv") {
+        return Some("container (Docker)".to_string());
+    }
+    if overlay && root.exists("run/.containerenv") {
+        return Some("container (Podman)".to_string());
+    }
+    let groups = root.text("proc/1/cgroup").unwrap_or_default();
+    let known = CONTAINERS.iter().find(|(word, _)| groups.contains(word));
+    known.map(|(_, name)| format!("container ({name})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors_are_counted() {
+        let cases = [
+            ("0-1", Some(2)),
+            ("3", Some(1)),
+            ("0-3,8,10-11", Some(7)),
+            ("", None),
+            ("3-1", None),
+        ];
+        for (list, count) in cases {
+            assert_eq!(count_list(list), count, "{list}");
+        }
+    }
+
+    #[test]
+    fn a_field_is_the_whole_name() {
+        let text = "cpu family\t: 6\nmodel\t\t: 167\nmodel name\t: Some Processor\n";
+        assert_eq!(cpu_model(text), "Some Processor");
+        assert_eq!(cpu_model(""), UNKNOWN);
+    }
+}

@@ -1,0 +1,70 @@
+//! Which target is meant, in the kernel's own terms? A path enters, its device's number leaves.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use spec::Bytes;
+
+use crate::DeviceNumber;
+
+/// A target cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// Neither the path nor any folder above it can be reached.
+    #[error("{} cannot be looked at: {error}; name a path that exists and may be read", path.display())]
+    Unreachable {
+        /// The path that was given.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+}
+
+/// A path and the device behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetIdentity {
+    /// The path, absolute and without symbolic links.
+    pub path: PathBuf,
+    /// The device that holds it, or that it is.
+    pub number: DeviceNumber,
+    /// Whether the path is a block device rather than something on one.
+    pub is_device: bool,
+    /// Block size of the file system that holds it; 0 where it is a device or cannot be told.
+    pub block: Bytes,
+}
+
+impl TargetIdentity {
+    /// Looks at `path`, or where there is nothing yet, at the nearest folder above it.
+    ///
+    /// # Errors
+    /// [`ProbeError::Unreachable`] where nothing on the way to it can be reached.
+    pub fn of(path: &Path) -> Result<Self, ProbeError> {
+        let unreachable = |error| ProbeError::Unreachable {
+            path: path.to_path_buf(),
+            error,
+        };
+        let absolute = std::path::absolute(path).map_err(unreachable)?;
+        let nearest = absolute
+            .ancestors()
+            .find(|above| fs::symlink_metadata(above).is_ok());
+        let real = fs::canonicalize(nearest.unwrap_or(&absolute)).map_err(unreachable)?;
+        let metadata = fs::metadata(&real).map_err(unreachable)?;
+        let is_device = metadata.file_type().is_block_device();
+        let number = if is_device {
+            metadata.rdev()
+        } else {
+            metadata.dev()
+        };
+        let statistics = rustix::fs::statvfs(&real).ok().filter(|_| !is_device);
+        Ok(Self {
+            path: real,
+            number: DeviceNumber {
+                major: rustix::fs::major(number),
+                minor: rustix::fs::minor(number),
+            },
+            is_device,
+            block: Bytes(statistics.map_or(0, |statistics| statistics.f_frsize)),
+        })
+    }
+}
