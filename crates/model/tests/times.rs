@@ -1,0 +1,165 @@
+//! Does a simulated path complete requests when it should? Times worked out by hand, and by another method.
+
+use std::collections::BTreeMap;
+
+use model::{DiskPath, Moment, Operation, Path, Submission};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use spec::{Nanos, SimulatedDisk};
+
+/// 100 us and 10 ns a byte: 1000 bytes take 110 us.
+const PLAIN: &str = "fixed=100us,rate=100MB/s";
+
+fn path(constants: &str) -> DiskPath {
+    DiskPath::new(&SimulatedDisk::from_constants(constants).unwrap(), 1)
+}
+
+fn at_us(us: u64) -> Moment {
+    Nanos(us * 1000).into()
+}
+
+fn read(token: u32, length: u32) -> Submission {
+    Submission { token, operation: Operation::Read, offset: 0, length }
+}
+
+fn flush(token: u32) -> Submission {
+    Submission { token, operation: Operation::Flush, offset: 0, length: 0 }
+}
+
+/// All that is in flight: token and microseconds, in order of completion.
+fn drain(path: &mut DiskPath) -> Vec<(u32, u64)> {
+    let mut left = Vec::new();
+    while let Some(promised) = path.next_completion() {
+        let completed = path.pop().unwrap();
+        assert_eq!(completed.at, promised);
+        left.push((completed.token, completed.at.nanos().0 / 1000));
+    }
+    assert_eq!(path.pop(), None);
+    left
+}
+
+#[test]
+fn a_request_takes_the_disk_that_is_free_first() {
+    let mut two = path(&format!("{PLAIN},disks=2"));
+    two.submit(at_us(0), read(0, 9000));
+    for token in 1..4 {
+        two.submit(at_us(0), read(token, 1000));
+    }
+    assert_eq!(drain(&mut two), [(1, 110), (0, 190), (2, 220), (3, 300)]);
+    two.submit(at_us(1000), read(4, 1000));
+    assert_eq!(drain(&mut two), [(4, 1110)]);
+}
+
+#[test]
+fn reads_and_writes_take_the_same_time() {
+    let mut one = path(PLAIN);
+    one.submit(at_us(0), Submission { operation: Operation::Write, ..read(0, 1000) });
+    assert_eq!(drain(&mut one), [(0, 110)]);
+}
+
+#[test]
+fn the_limiter_costs_one_request_nothing_and_paces_many() {
+    for limit in ["shared=50MB/s", "iops=50000", "shared=50MB/s,iops=60000", "shared=60MB/s,iops=50000"] {
+        let mut four = path(&format!("{PLAIN},disks=4,{limit}"));
+        for token in 0..4 {
+            four.submit(at_us(0), read(token, 1000));
+        }
+        assert_eq!(drain(&mut four), [(0, 110), (1, 130), (2, 150), (3, 170)], "{limit}");
+    }
+}
+
+#[test]
+fn the_limiter_serves_in_order_of_arrival_and_not_of_submission() {
+    let mut two = path(&format!("{PLAIN},disks=2,shared=50MB/s"));
+    two.submit(at_us(0), read(0, 100_000));
+    assert_eq!(two.next_completion(), Some(at_us(2000)));
+    two.submit(at_us(50), read(1, 1000));
+    assert_eq!(drain(&mut two), [(1, 160), (0, 2160)]);
+}
+
+#[test]
+fn a_flush_completes_after_all_before_it_and_holds_up_nothing_behind_it() {
+    let mut one = path(PLAIN);
+    one.submit(at_us(0), flush(9));
+    assert_eq!(drain(&mut one), [(9, 100)]);
+    for request in [read(0, 1000), read(1, 1000), flush(2), read(3, 3000), flush(4)] {
+        one.submit(at_us(1000), request);
+    }
+    assert_eq!(drain(&mut one), [(0, 1110), (1, 1220), (2, 1320), (3, 1350), (4, 1450)]);
+}
+
+#[test]
+fn what_lies_beyond_the_capacity_is_not_moved() {
+    let mut small = path(&format!("{PLAIN},size=1MiB"));
+    let moved = [(0, 4096), ((1 << 20) - 512, 512), (1 << 20, 0), (u64::MAX, 0)];
+    for (offset, bytes) in moved {
+        small.submit(at_us(0), Submission { offset, ..read(0, 4096) });
+        assert_eq!(small.pop().unwrap().bytes, bytes, "{offset}");
+    }
+}
+
+#[test]
+fn absurd_constants_end_at_the_end_of_time() {
+    let mut slow = path("fixed=3000000s,rate=1b/s,disks=4000000000,iops=0.000000000000001");
+    for token in 0..100 {
+        slow.submit(at_us(0), read(token, 1 << 20));
+    }
+    for _ in 0..100 {
+        assert!(slow.pop().unwrap().at <= Moment::END);
+    }
+}
+
+/// When each of `arrivals` (nanoseconds, bytes) leaves: disks in order of submission, then all of them sorted into
+/// the limiter. Every arrival is known beforehand, so nothing has to be done in order of events.
+fn worked_out_at_once(disk: &SimulatedDisk, arrivals: &[(u64, u32)]) -> BTreeMap<u32, u64> {
+    let mut free = vec![0u64; disk.disks as usize];
+    let mut served = Vec::new();
+    for (token, (now, length)) in arrivals.iter().enumerate() {
+        let first = free.iter_mut().min().unwrap();
+        let transfer = (f64::from(*length) / disk.rate.0 * 1e12).round() as u64;
+        *first = (*first).max(now * 1000) + disk.fixed.0 * 1000 + transfer;
+        served.push((*first, token as u32, *length));
+    }
+    served.sort_unstable();
+    let mut limiter = 0;
+    let leave = |(at, token, length): (u64, u32, u32)| {
+        let by_bytes = f64::from(length) / disk.shared.unwrap().0;
+        limiter = at.max(limiter + (by_bytes.max(1.0 / disk.iops.unwrap()) * 1e12).round() as u64);
+        (token, limiter)
+    };
+    served.into_iter().map(leave).collect()
+}
+
+#[test]
+fn working_the_limiter_out_late_changes_nothing() {
+    let constants = "fixed=20us,rate=100MB/s,disks=3,shared=250MB/s,iops=40000";
+    let disk = SimulatedDisk::from_constants(constants).unwrap();
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut now = 0;
+    // Twice as much as fits at first and half as much later, so that queues grow and empty again.
+    let arrivals: Vec<(u64, u32)> = (0..20_000)
+        .map(|place| {
+            let gap: u64 = generator.random_range(0..if place % 2000 < 1000 { 60_000 } else { 250_000 });
+            now += gap;
+            (now, 512 << generator.random_range(0..6))
+        })
+        .collect();
+
+    let mut path = DiskPath::new(&disk, 1);
+    let mut left = BTreeMap::new();
+    for (token, (now, length)) in arrivals.iter().enumerate() {
+        let now = Moment::from(Nanos(*now));
+        while path.next_completion().is_some_and(|at| at <= now) {
+            let completed = path.pop().unwrap();
+            left.insert(completed.token, completed.at.ps());
+        }
+        path.submit(now, read(token as u32, *length));
+    }
+    while let Some(completed) = path.pop() {
+        left.insert(completed.token, completed.at.ps());
+    }
+    for (token, at) in worked_out_at_once(&disk, &arrivals) {
+        // Each of a busy spell's requests may be rounded by a picosecond another way.
+        assert!(left[&token].abs_diff(at) < 10_000, "request {token}: {} and {at}", left[&token]);
+    }
+}
