@@ -4,7 +4,23 @@
 //! inside the engine, so that no memory crosses the boundary and an engine over io_uring is sound behind safe
 //! code. The clock belongs to the engine, so that a simulated target runs the same window in virtual time.
 
+mod simulated;
+
+pub use simulated::{ProcessorAccount, Simulated};
+
+mod carry;
+mod errno;
+mod io_uring;
+mod null;
+mod open;
+mod pool;
+mod sync;
+
 use spec::Nanos;
+
+pub use errno::Errno;
+pub use open::{Opened, io_uring_available, open};
+pub(crate) use open::unavailable;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +54,6 @@ pub struct Completion {
     /// Bytes moved (fewer than asked: a short transfer), or the error number of a request that failed.
     pub result: Result<u32, Errno>,
 }
-
-/// An error number of the operating system, as a request's outcome: data, not a failure of the engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Errno(pub i32);
 
 /// The engine itself cannot go on; the run is lost, the study is not.
 #[derive(Debug, thiserror::Error)]

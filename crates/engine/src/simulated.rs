@@ -1,0 +1,108 @@
+//! What if the target is a model? The engine over a simulated storage path, with a clock of virtual time.
+//!
+//! Requests enter the path at the clock's moment; waiting moves the clock to the completion waited for, and time
+//! passes in no other way. What the processors spend in virtual time is read through a handle of its own, since the
+//! process that simulates spends something else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::{DiskPath, Moment, Path, ProcessorTime, Submission};
+use spec::{Nanos, SimulatedDisk};
+
+use crate::{Completion, Engine, EngineError, Operation, Request};
+
+/// The engine of `sim:` targets.
+pub struct Simulated {
+    path: Box<dyn Path>,
+    depth: usize,
+    in_flight: usize,
+    clock: Moment,
+    account: ProcessorAccount,
+}
+
+/// The processor time that a simulated path has cost so far; the clones of one account all show the same.
+#[derive(Debug, Clone, Default)]
+pub struct ProcessorAccount(Arc<Spent>);
+
+#[derive(Debug, Default)]
+struct Spent {
+    charged_ns: AtomicU64,
+    unseen_ns: AtomicU64,
+}
+
+impl ProcessorAccount {
+    /// What the requests reaped so far have cost, since the engine was made.
+    pub fn read(&self) -> ProcessorTime {
+        ProcessorTime {
+            charged_ns: self.0.charged_ns.load(Ordering::Relaxed),
+            unseen_ns: self.0.unseen_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    fn write(&self, spent: ProcessorTime) {
+        self.0.charged_ns.store(spent.charged_ns, Ordering::Relaxed);
+        self.0.unseen_ns.store(spent.unseen_ns, Ordering::Relaxed);
+    }
+}
+
+impl Simulated {
+    /// The engine over `disk`, at rest, for at most `depth` requests in flight; its clock begins at `start`.
+    ///
+    /// `run_seed` and the disk's own seed decide all that is random.
+    pub fn new(disk: &SimulatedDisk, depth: u32, run_seed: u64, start: Nanos) -> Self {
+        Self::over(Box::new(DiskPath::new(disk, run_seed)), depth, start)
+    }
+
+    /// The engine over any `path` with nothing in flight.
+    pub fn over(path: Box<dyn Path>, depth: u32, start: Nanos) -> Self {
+        let account = ProcessorAccount::default();
+        account.write(path.processor_time());
+        Self { path, depth: depth as usize, in_flight: 0, clock: start.into(), account }
+    }
+
+    /// Where the processor time can be read, also while the engine is out of reach.
+    pub fn processor_time(&self) -> ProcessorAccount {
+        self.account.clone()
+    }
+}
+
+impl Engine for Simulated {
+    fn now(&self) -> Nanos {
+        self.clock.nanos()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        self.in_flight += batch.len();
+        assert!(self.in_flight <= self.depth, "{} requests in {} slots", self.in_flight, self.depth);
+        for request in batch {
+            self.path.submit(self.clock, submission(request));
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        assert!(least <= self.in_flight, "{least} completions are waited for, {} are in flight", self.in_flight);
+        let mut reaped = 0;
+        while let Some(at) = self.path.next_completion()
+            && (reaped < least || at <= self.clock)
+            && let Some(completed) = self.path.pop()
+        {
+            self.clock = self.clock.max(at);
+            done.push(Completion { slot: completed.token, result: Ok(completed.bytes) });
+            reaped += 1;
+        }
+        self.in_flight -= reaped;
+        self.account.write(self.path.processor_time());
+        Ok(())
+    }
+}
+
+fn submission(request: &Request) -> Submission {
+    let operation = match request.operation {
+        Operation::Read => model::Operation::Read,
+        Operation::Write => model::Operation::Write,
+        Operation::Flush => model::Operation::Flush,
+    };
+    Submission { token: request.slot, operation, offset: request.offset, length: request.length }
+}
