@@ -1,1 +1,21 @@
-//! 
+//! The operating system behind safe types; the only crate with `unsafe` in it.
+//!
+//! Plain values enter (paths, sizes, slots), owned handles and plain values leave; what the system refuses is an
+//! [`OsError`] of one sentence.
+
+pub mod buffers;
+pub mod clock;
+pub mod data_file;
+mod error;
+pub mod extents;
+pub mod interrupt;
+pub mod mounts;
+pub mod page_cache;
+pub mod processor;
+pub mod ring;
+
+pub use buffers::Buffers;
+pub use clock::Clock;
+pub use data_file::{Alignment, DataFile, DeviceNumber, Kind, Mode, RunFile};
+pub use error::OsError;
+pub use ring::{Reaped, Ring, RingOperation, Transfer};

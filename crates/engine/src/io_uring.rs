@@ -1,0 +1,51 @@
+//! What does the kernel's asynchronous interface give? Requests are queued, and one call sends and waits.
+
+use os::{Buffers, Clock, Ring, RingOperation, RunFile, Transfer};
+use spec::Nanos;
+
+use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
+
+/// Requests over an io_uring with registered buffers and file; without a file each is the kernel's no-op.
+pub(crate) struct IoUring {
+    clock: Clock,
+    ring: Ring,
+    serial: u64,
+}
+
+impl IoUring {
+    pub(crate) fn new(file: Option<RunFile>, buffers: Buffers) -> Result<Self, EngineError> {
+        let ring = Ring::new(buffers, file).map_err(unavailable("io_uring"))?;
+        Ok(Self { clock: Clock::new(), ring, serial: 0 })
+    }
+}
+
+impl Engine for IoUring {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.now_ns())
+    }
+
+    #[inline]
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            let (operation, length) = match request.operation {
+                Operation::Read => (RingOperation::Read, request.length),
+                Operation::Write => (RingOperation::Write, request.length),
+                Operation::Flush => (RingOperation::Flush, 0),
+            };
+            if operation == RingOperation::Write {
+                self.serial += 1;
+                self.ring.stamp(request.slot, length, self.serial);
+            }
+            self.ring.push(Transfer { slot: request.slot, operation, offset: request.offset, length });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.ring.submit_and_wait(least).map_err(|error| EngineError::Call { call: "io_uring_enter", error })?;
+        self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Which engine carries the requests? A file, a wish, a depth and a block size enter; an engine leaves.
+
+use os::{Buffers, OsError, RunFile};
+use spec::{Bytes, EngineName};
+
+use crate::io_uring::IoUring;
+use crate::null::Null;
+use crate::pool::Pool;
+use crate::sync::Sync;
+use crate::{Engine, EngineError};
+
+/// Most bytes in one request: what io_uring registers as one buffer, and half of what Linux moves in one call.
+const MOST_BYTES: Bytes = Bytes(1 << 30);
+
+/// An engine, ready for requests.
+pub struct Opened {
+    /// How requests go out.
+    pub engine: Box<dyn Engine>,
+    /// Which engine it is: never [`EngineName::Auto`].
+    pub name: EngineName,
+    /// Requests that can really be under way at once: the depth, but 1 where they are carried out in turn.
+    pub most_in_flight: u32,
+}
+
+/// Whether io_uring can be used here; if not, why, and what would help.
+///
+/// # Errors
+/// A sentence.
+pub fn io_uring_available() -> Result<(), String> {
+    os::ring::available().map_err(|error| error.to_string())
+}
+
+/// The engine called `name` over `file`, with `depth` slots of `bs` bytes filled from `seed`. No file stands for the
+/// target that is nothing: requests complete at once, or are the kernel's no-ops.
+///
+/// `auto` is io_uring where it can be had, else a pool of threads, or sync at depth 1; without a file it is null.
+///
+/// # Errors
+/// [`EngineError::Unavailable`] where that engine cannot be had here, or cannot carry such requests.
+pub fn open(
+    file: Option<RunFile>,
+    name: EngineName,
+    depth: u32,
+    bs: Bytes,
+    seed: u64,
+) -> Result<Opened, EngineError> {
+    let name = settle(name, file.is_some(), depth);
+    refuse_impossible(name, depth, bs)?;
+    let buffers = || Buffers::new(depth, bs.0 as usize, seed).map_err(unavailable(name.word()));
+    let engine: Box<dyn Engine> = match (name, file) {
+        (EngineName::Null, _) => Box::new(Null::new(depth)),
+        (EngineName::IoUring, file) => Box::new(IoUring::new(file, buffers()?)?),
+        (EngineName::Sync, Some(file)) => Box::new(Sync::new(file, buffers()?)),
+        (EngineName::Pool, Some(file)) => Box::new(Pool::new(file, depth, bs, seed)?),
+        (EngineName::Sync | EngineName::Pool, None) => {
+            return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
+        }
+        (EngineName::Simulated | EngineName::Auto, _) => {
+            return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
+        }
+    };
+    let most_in_flight = if name == EngineName::Sync { 1 } else { depth };
+    Ok(Opened { engine, name, most_in_flight })
+}
+
+/// What `auto` means here.
+fn settle(name: EngineName, has_file: bool, depth: u32) -> EngineName {
+    match name {
+        EngineName::Auto if !has_file => EngineName::Null,
+        EngineName::Auto if io_uring_available().is_ok() => EngineName::IoUring,
+        EngineName::Auto if depth > 1 => EngineName::Pool,
+        EngineName::Auto => EngineName::Sync,
+        other => other,
+    }
+}
+
+fn refuse_impossible(name: EngineName, depth: u32, bs: Bytes) -> Result<(), EngineError> {
+    if depth == 0 {
+        return Err(refusal(name, "depth 0 is no depth: one request at a time is 1".to_string()));
+    }
+    if bs.0 == 0 || bs > MOST_BYTES {
+        return Err(refusal(name, format!("a request moves from 1 byte to {MOST_BYTES}, not {bs}")));
+    }
+    Ok(())
+}
+
+fn refusal(name: EngineName, why: String) -> EngineError {
+    EngineError::Unavailable { engine: name.word(), why }
+}
+
+/// How an engine says that the system refused what it needs.
+pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineError {
+    move |error| {
+        let why = match error {
+            OsError::IoUring { why } => why,
+            other => other.to_string(),
+        };
+        EngineError::Unavailable { engine, why }
+    }
+}

@@ -1,0 +1,108 @@
+//! How deep do plain calls go? One thread for each slot, each carrying out one request at a time.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use os::{Buffers, Clock, RunFile};
+use spec::{Bytes, Nanos};
+
+use crate::carry::carry_out;
+use crate::{Completion, Engine, EngineError, Request, unavailable};
+
+/// A worker needs little more than the call itself.
+const STACK_BYTES: usize = 128 << 10;
+
+/// Threads that wait for requests, one for each slot.
+pub(crate) struct Pool {
+    clock: Clock,
+    /// One for each slot; dropping them is how workers are told to end.
+    requests: Vec<SyncSender<Request>>,
+    completions: Receiver<Completion>,
+    in_flight: usize,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    pub(crate) fn new(file: RunFile, depth: u32, bs: Bytes, seed: u64) -> Result<Self, EngineError> {
+        let file = Arc::new(file);
+        let (done, completions) = sync_channel(depth as usize);
+        let mut pool = Self {
+            clock: Clock::new(),
+            requests: Vec::with_capacity(depth as usize),
+            completions,
+            in_flight: 0,
+            workers: Vec::with_capacity(depth as usize),
+        };
+        for slot in 0..depth {
+            // An odd multiplier keeps the seeds of all slots apart.
+            let seed = seed.wrapping_add(u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let buffer = Buffers::new(1, bs.0 as usize, seed).map_err(unavailable("pool"))?;
+            let (request, requests) = sync_channel(1);
+            let (file, done) = (Arc::clone(&file), done.clone());
+            let worker = Builder::new()
+                .name(format!("pool {slot}"))
+                .stack_size(STACK_BYTES)
+                .spawn(move || work(&file, buffer, &requests, &done))
+                .map_err(|error| EngineError::Call { call: "starting a thread of the pool", error })?;
+            pool.requests.push(request);
+            pool.workers.push(worker);
+        }
+        Ok(pool)
+    }
+
+    fn take(&mut self, completion: Completion, done: &mut Vec<Completion>) {
+        self.in_flight -= 1;
+        done.push(completion);
+    }
+}
+
+fn work(file: &RunFile, mut buffer: Buffers, requests: &Receiver<Request>, done: &SyncSender<Completion>) {
+    for (serial, request) in (0..).zip(requests) {
+        let result = carry_out(file, &mut buffer, 0, &request, serial);
+        if done.send(Completion { slot: request.slot, result }).is_err() {
+            break;
+        }
+    }
+}
+
+impl Engine for Pool {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.now_ns())
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.requests[request.slot as usize].send(*request).map_err(|_| worker_lost())?;
+            self.in_flight += 1;
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        for _ in 0..least.min(self.in_flight) {
+            let completion = self.completions.recv().map_err(|_| worker_lost())?;
+            self.take(completion, done);
+        }
+        loop {
+            match self.completions.try_recv() {
+                Ok(completion) => self.take(completion, done),
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(worker_lost()),
+            }
+        }
+    }
+}
+
+fn worker_lost() -> EngineError {
+    EngineError::Call { call: "a thread of the pool", error: std::io::Error::other("it has ended") }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.requests.clear();
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What did the operating system refuse? One sentence each: what, where, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the operating system refused.
+#[derive(Debug, thiserror::Error)]
+pub enum OsError {
+    /// Nothing is there.
+    #[error("{} does not exist: name a folder, a file or a device that does", path.display())]
+    Missing {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The rights are missing.
+    #[error("{} cannot be {action}: {error}; choose another place, or ask its owner for the rights", path.display())]
+    Denied {
+        /// Where.
+        path: PathBuf,
+        /// What was to be done there.
+        action: &'static str,
+        /// The refusal: no permission, or a file system that is mounted read-only.
+        error: io::Error,
+    },
+    /// The file system or a quota has no room.
+    #[error("{} has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
+    Full {
+        /// Where.
+        path: PathBuf,
+        /// What was wanted.
+        wanted_bytes: u64,
+    },
+    /// Somebody else holds the device.
+    #[error("{} is in use (mounted, swapped to, or part of another device): release it, or name another", path.display())]
+    Busy {
+        /// The device.
+        path: PathBuf,
+    },
+    /// It is neither a regular file nor a block device.
+    #[error("{} is neither a regular file nor a block device, so no requests can be sent to it", path.display())]
+    NotData {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Direct I/O is refused.
+    #[error("{} does not take direct I/O: use --cache both, or a file on another file system", path.display())]
+    NoDirect {
+        /// What was to be opened.
+        path: PathBuf,
+    },
+    /// The buffers do not fit.
+    #[error(
+        "{count} buffers of {bytes_each} bytes do not fit into the memory ({memory_bytes} bytes): \
+         use a smaller block size, or less depth"
+    )]
+    Memory {
+        /// How many.
+        count: u32,
+        /// Bytes in each.
+        bytes_each: usize,
+        /// Main memory of the machine.
+        memory_bytes: u64,
+    },
+    /// io_uring is not to be had.
+    #[error("io_uring cannot be used here: {why}")]
+    IoUring {
+        /// Why, and what would help.
+        why: String,
+    },
+    /// Any other refusal.
+    #[error("{call} failed on {}: {error}", path.display())]
+    Call {
+        /// The system call.
+        call: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The refusal.
+        error: io::Error,
+    },
+}
+
+impl OsError {
+    /// The refusal of `call`, which was to do `action` ("opened for writing") on `path`, in its plainest words.
+    pub(crate) fn of(call: &'static str, action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
+        let (path, error) = (path.to_path_buf(), error.into());
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENXIO) => Self::Missing { path },
+            Some(libc::EACCES | libc::EPERM | libc::EROFS) => Self::Denied { path, action, error },
+            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Self::Full { path, wanted_bytes: 0 },
+            Some(libc::EBUSY | libc::ETXTBSY) => Self::Busy { path },
+            _ => Self::Call { call, path, error },
+        }
+    }
+
+    /// The same, where `wanted_bytes` are what there may be no room for.
+    pub(crate) fn wanting(self, wanted_bytes: u64) -> Self {
+        match self {
+            Self::Full { path, .. } => Self::Full { path, wanted_bytes },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What does the page cache hold of a data file, and how is it made to let go?
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+use memmap2::MmapOptions;
+use rustix::fs::Advice;
+
+use crate::{DataFile, OsError};
+
+/// Number of the cachestat call, the same on every architecture but Alpha (Linux 6.5, <asm-generic/unistd.h>).
+const SYS_CACHESTAT: libc::c_long = 451;
+/// Bytes looked at by one mincore call: its answer takes a byte a page.
+const MINCORE_BYTES: u64 = 1 << 30;
+
+/// The kernel's `struct cachestat_range`.
+#[repr(C)]
+struct CachestatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// The kernel's `struct cachestat`, in pages.
+#[repr(C)]
+#[derive(Default)]
+struct Cachestat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+impl DataFile {
+    /// Writes back what is dirty in `range` and asks the page cache to forget all of it. Whether it did is told by
+    /// [`DataFile::cached_bytes`]: pages that somebody maps or has locked stay, and so do large folios (up to 2 MiB)
+    /// that reach out of `range`.
+    ///
+    /// # Errors
+    /// What the system says, such as an error of the write-back.
+    pub fn drop_cached(&self, range: Range<u64>) -> Result<(), OsError> {
+        let length = range.end.saturating_sub(range.start);
+        if length == 0 {
+            return Ok(());
+        }
+        let flags =
+            libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+        // SAFETY: the call takes numbers only, and the descriptor is open as long as `self`.
+        let refused =
+            unsafe { libc::sync_file_range(self.as_raw_fd(), range.start as i64, length as i64, flags) } != 0;
+        let error = io::Error::last_os_error();
+        if refused && !matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::ESPIPE)) {
+            return Err(OsError::of("sync_file_range", "written back", self.path(), error));
+        }
+        rustix::fs::fadvise(self, range.start, std::num::NonZeroU64::new(length), Advice::DontNeed)
+            .map_err(|error| OsError::of("posix_fadvise", "dropped from the page cache", self.path(), error))
+    }
+
+    /// Bytes of `range` that the page cache holds.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell.
+    pub fn cached_bytes(&self, range: Range<u64>) -> Result<u64, OsError> {
+        let length = range.end.saturating_sub(range.start);
+        if length == 0 {
+            return Ok(0);
+        }
+        let pages = match self.pages_by_cachestat(range.start, length) {
+            Ok(pages) => pages,
+            Err(_) => self
+                .pages_by_mincore(range)
+                .map_err(|error| OsError::of("mincore", "looked up in the page cache", self.path(), error))?,
+        };
+        Ok(pages.saturating_mul(rustix::param::page_size() as u64).min(length))
+    }
+
+    fn pages_by_cachestat(&self, offset: u64, length: u64) -> io::Result<u64> {
+        let range = CachestatRange { offset, length };
+        let mut answer = Cachestat::default();
+        // SAFETY: both structures have the kernel's layout and live through the call.
+        let refused =
+            unsafe { libc::syscall(SYS_CACHESTAT, self.as_raw_fd(), &raw const range, &raw mut answer, 0) } != 0;
+        if refused { Err(io::Error::last_os_error()) } else { Ok(answer.cached) }
+    }
+
+    fn pages_by_mincore(&self, range: Range<u64>) -> io::Result<u64> {
+        let page_bytes = rustix::param::page_size() as u64;
+        let (start, end) = (range.start / page_bytes * page_bytes, range.end.min(self.end()?));
+        let mut pages = 0;
+        for offset in (start..end).step_by(MINCORE_BYTES as usize) {
+            pages += self.resident_pages(offset, (end - offset).min(MINCORE_BYTES) as usize)?;
+        }
+        Ok(pages)
+    }
+
+    fn resident_pages(&self, offset: u64, length: usize) -> io::Result<u64> {
+        // SAFETY: the mapping's bytes are never looked at, so it does no harm when the file changes meanwhile.
+        let mapping = unsafe { MmapOptions::new().offset(offset).len(length).map(self.as_raw_fd())? };
+        let mut resident = vec![0u8; length.div_ceil(rustix::param::page_size())];
+        // SAFETY: the range is the whole mapping, and the answer has one byte for each of its pages.
+        let refused =
+            unsafe { libc::mincore(mapping.as_ptr().cast_mut().cast(), length, resident.as_mut_ptr()) } != 0;
+        if refused {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
+    }
+
+    fn end(&self) -> io::Result<u64> {
+        self.size_bytes().map_err(io::Error::other)
+    }
+
+    fn as_raw_fd(&self) -> i32 {
+        use std::os::fd::AsFd;
+        self.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8 MiB on a disk, so that the page cache can let go of it.
+    fn written() -> DataFile {
+        let file = DataFile::unnamed_in(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
+        file
+    }
+
+    #[test]
+    fn what_was_written_is_cached_until_it_is_dropped() {
+        let file = written();
+        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 8 << 20);
+        file.drop_cached(0..4 << 20).unwrap();
+        assert_eq!(file.cached_bytes(0..4 << 20).unwrap(), 0);
+        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 4 << 20);
+        assert_eq!(file.cached_bytes(0..0).unwrap(), 0);
+    }
+
+    #[test]
+    fn both_ways_of_counting_agree() {
+        let file = written();
+        file.drop_cached(4 << 20..6 << 20).unwrap();
+        let by_mincore = file.pages_by_mincore(0..8 << 20).unwrap();
+        assert_eq!(by_mincore * rustix::param::page_size() as u64, 6 << 20);
+        match file.pages_by_cachestat(0, 8 << 20) {
+            Ok(by_cachestat) => assert_eq!(by_cachestat, by_mincore),
+            Err(error) => eprintln!("skipped: this kernel has no cachestat ({error})"),
+        }
+    }
+}
