@@ -3,10 +3,17 @@
 //! A [`Record`] is one run with everything that was seen of it. Nothing here interprets: intervals, fits and
 //! advice are `analyse`'s. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
 
+mod columns;
+mod difference;
 mod environment;
+mod error;
 mod latency;
 mod run_record;
+mod study_file;
 
+pub use columns::{COLUMNS, Column};
 pub use environment::{Device, Environment, FileSystem, Level, Machine};
+pub use error::RecordError;
 pub use latency::Latency;
 pub use run_record::{Cpu, CpuTimes, Record, Series, Soaker};
+pub use study_file::{Entry, StudyFile};

@@ -1,0 +1,109 @@
+//! Which figures of a record stand in a column of their own, under which name, in which unit?
+//!
+//! A record enters, plain values leave: the study file and the CSV take their columns from this one table, and
+//! `docs/study-file.md` describes it.
+
+use rusqlite::types::Value;
+
+use crate::{CpuTimes, Record};
+
+/// A figure of a record that has a column of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name, unit last.
+    pub name: &'static str,
+    /// Its type in the study file: TEXT, INTEGER or REAL.
+    pub kind: &'static str,
+    /// The figure of a record; a value that is not known, or has no meaning for the run, is null.
+    pub(crate) value: fn(&Record) -> Value,
+}
+
+/// The columns, in the order of the study file and of the CSV.
+pub const COLUMNS: &[Column] = &[
+    text("experiment", |r| r.run.experiment.map_or(Value::Null, word)),
+    text("workload", |r| word(r.run.workload)),
+    text("rw", |r| word(r.run.workload.rw)),
+    text("pattern", |r| word(r.run.workload.rw.pattern())),
+    text("direction", |r| r.run.workload.rw.direction().map_or(Value::Null, word)),
+    integer("rwmixread", |r| match r.run.workload.rw.direction() {
+        None => whole(r.run.workload.rwmixread.into()),
+        Some(_) => Value::Null,
+    }),
+    integer("bs_bytes", |r| whole(r.run.workload.bs.0)),
+    integer("iodepth", |r| whole(r.run.workload.iodepth.into())),
+    integer("threads", |r| whole(r.run.workload.threads.into())),
+    text("cache", |r| word(r.run.workload.cache)),
+    text("engine", |r| word(r.engine)),
+    text("pass", |r| word(r.run.pass)),
+    integer("repeat", |r| whole(r.run.repeat.into())),
+    // SQLite's integers are signed; a seed uses all 64 bits, so it is kept as its digits.
+    text("seed", |r| word(r.run.seed)),
+    integer("runtime_ns", |r| whole(r.run.runtime.0)),
+    integer("started_unix_ms", |r| whole(r.started_unix_ms)),
+    integer("spent_ns", |r| whole(r.spent_ns)),
+    integer("elapsed_ns", |r| whole(r.elapsed_ns)),
+    integer("flush_ns", |r| whole(r.flush_ns)),
+    integer("span_bytes", |r| whole(r.span_bytes)),
+    integer("cached_bytes", |r| r.cached_bytes.map_or(Value::Null, whole)),
+    integer("bytes", |r| whole(r.bytes)),
+    integer("ios", |r| whole(r.ios)),
+    integer("read_ios", |r| whole(r.read_ios)),
+    integer("short_transfers", |r| whole(r.short_transfers)),
+    integer("errors", |r| whole(r.error_count())),
+    text("errors_by_kind", |r| Value::Text(errors_by_kind(r))),
+    real("mbps", |r| Value::Real(r.mbps())),
+    real("iops", |r| Value::Real(r.iops())),
+    integer("min_ns", |r| whole(r.latency.min_ns())),
+    integer("p50_ns", |r| whole(r.latency.quantile_ns(0.5))),
+    integer("p90_ns", |r| whole(r.latency.quantile_ns(0.9))),
+    integer("p99_ns", |r| whole(r.latency.quantile_ns(0.99))),
+    integer("p999_ns", |r| whole(r.latency.quantile_ns(0.999))),
+    integer("max_ns", |r| whole(r.latency.max_ns())),
+    real("mean_ns", |r| Value::Real(r.latency.mean_ns())),
+    real("achieved_depth", |r| Value::Real(r.achieved_depth)),
+    integer("user_ns", |r| whole(r.cpu.user_ns)),
+    integer("system_ns", |r| whole(r.cpu.system_ns)),
+    integer("machine_busy_ns", |r| whole(r.cpu.machine_busy_ns())),
+    integer("machine_user_ns", |r| machine(r, |cpu| cpu.user_ns)),
+    integer("machine_system_ns", |r| machine(r, |cpu| cpu.system_ns)),
+    integer("machine_irq_ns", |r| machine(r, |cpu| cpu.irq_ns)),
+    integer("machine_softirq_ns", |r| machine(r, |cpu| cpu.softirq_ns)),
+    integer("machine_steal_ns", |r| machine(r, |cpu| cpu.steal_ns)),
+    integer("machine_idle_ns", |r| machine(r, |cpu| cpu.idle_ns)),
+    integer("soaker_lost_ns", |r| r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| whole(soaker.lost_ns))),
+    real("soaker_baseline_share", |r| {
+        r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| Value::Real(soaker.baseline_share))
+    }),
+    real("harness_ns_per_io", |r| Value::Real(r.harness_ns_per_io)),
+];
+
+const fn text(name: &'static str, value: fn(&Record) -> Value) -> Column {
+    Column { name, kind: "TEXT", value }
+}
+
+const fn integer(name: &'static str, value: fn(&Record) -> Value) -> Column {
+    Column { name, kind: "INTEGER", value }
+}
+
+const fn real(name: &'static str, value: fn(&Record) -> Value) -> Column {
+    Column { name, kind: "REAL", value }
+}
+
+fn word(value: impl ToString) -> Value {
+    Value::Text(value.to_string())
+}
+
+/// SQLite's integers end at 2^63 - 1; counts and times stay far below.
+fn whole(value: u64) -> Value {
+    Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
+    whole(record.cpu.machine.iter().map(part).sum())
+}
+
+/// Such as `EIO=3 ENOSPC=1`, empty where nothing failed.
+fn errors_by_kind(record: &Record) -> String {
+    let kinds: Vec<String> = record.errors.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
+    kinds.join(" ")
+}

@@ -1,0 +1,98 @@
+//! In which parts do two questions differ?
+//!
+//! The question that a study file holds and the one that is asked enter; a phrase for each part that differs
+//! leaves, in the words of the flags.
+
+use spec::Question;
+
+/// Such as `the budget is 2m there and 5m here`, joined by commas; `None` for equal questions.
+pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
+    let phrases: Vec<String> = parts(there)
+        .into_iter()
+        .zip(parts(here))
+        .filter(|((_, there), (_, here))| there != here)
+        .map(|((name, there), (_, here))| format!("the {name} is {there} there and {here} here"))
+        .collect();
+    (!phrases.is_empty()).then(|| phrases.join(", "))
+}
+
+/// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
+fn parts(question: &Question) -> [(&'static str, String); 13] {
+    let Question {
+        target,
+        experiments,
+        directions,
+        bs,
+        iodepth,
+        cache,
+        threads,
+        engine,
+        size,
+        budget,
+        repeats,
+        peak,
+        seed,
+    } = question;
+    [
+        ("target", target.clone()),
+        ("list of experiments", list(experiments)),
+        ("direction", list(directions)),
+        ("block size", list(bs)),
+        ("depth", list(iodepth)),
+        ("cache setting", list(cache)),
+        ("number of threads", threads.to_string()),
+        ("engine", engine.to_string()),
+        ("size", size.map_or("not set".to_string(), |size| size.to_string())),
+        ("budget", budget.to_string()),
+        ("number of repeats", repeats.to_string()),
+        ("peak", peak.map_or("not set".to_string(), |peak| peak.to_string())),
+        ("seed", seed.to_string()),
+    ]
+}
+
+fn list(values: &[impl ToString]) -> String {
+    let words: Vec<String> = values.iter().map(ToString::to_string).collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::{Bytes, Nanos, Rate};
+
+    #[test]
+    fn equal_questions_have_no_difference() {
+        assert_eq!(difference(&Question::about("a"), &Question::about("a")), None);
+    }
+
+    #[test]
+    fn each_part_that_differs_is_named_with_both_values() {
+        let there = Question::about("a");
+        let here = Question { budget: Nanos(300_000_000_000), size: Some(Bytes(1 << 20)), ..there.clone() };
+        let said = difference(&there, &here).unwrap();
+        assert_eq!(said, "the size is not set there and 1MiB here, the budget is 120s there and 300s here");
+    }
+
+    #[test]
+    fn a_difference_in_any_part_is_seen() {
+        let there = Question::about("a");
+        let others = [
+            Question { target: "b".into(), ..there.clone() },
+            Question { experiments: vec![], ..there.clone() },
+            Question { directions: vec![], ..there.clone() },
+            Question { bs: vec![], ..there.clone() },
+            Question { iodepth: vec![], ..there.clone() },
+            Question { cache: vec![], ..there.clone() },
+            Question { threads: 2, ..there.clone() },
+            Question { engine: spec::EngineName::Sync, ..there.clone() },
+            Question { size: Some(Bytes(1)), ..there.clone() },
+            Question { budget: Nanos(1), ..there.clone() },
+            Question { repeats: 9, ..there.clone() },
+            Question { peak: Some(Rate(1e6)), ..there.clone() },
+            Question { seed: 9, ..there.clone() },
+        ];
+        for here in others {
+            assert!(difference(&there, &here).is_some(), "{here:?}");
+        }
+    }
+}

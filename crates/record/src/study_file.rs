@@ -1,0 +1,271 @@
+//! How does a study survive being killed? One SQLite file; each record is committed as it is finished.
+//!
+//! A question, the environment and records enter one by one; they leave in the order in which they came. The
+//! layout (`docs/study-file.md` describes every column):
+//!
+//! ```text
+//! header       application_id "HPow", user_version 1
+//! study        one row: question (JSON), program (the version that made the file)
+//! environment  one row for each state of the machine that records were taken in: environment_id, environment (JSON)
+//! record       one row a record: record_id, environment_id, the COLUMNS for people who query,
+//!              record (the whole of it as JSON: this alone is read back), record_fnv1a (its checksum)
+//! one_run      unique: experiment, workload, pass, repeat
+//! ```
+//!
+//! A rollback journal and not a write-ahead log: between two records the file alone is the whole study, so that
+//! it can be copied at any moment, also after a kill, and no second file has to travel with it. The few
+//! milliseconds of syncing a record fall between the measured windows. Whoever appends keeps SQLite's exclusive
+//! lock until it lets go, so one study at a time holds a file.
+
+mod birth;
+mod reading;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode, Transaction, params, params_from_iter};
+use spec::{Question, Run};
+
+use crate::difference::difference;
+use crate::{COLUMNS, Environment, Record, RecordError};
+
+/// "HPow", in the header of each study file.
+const APPLICATION_ID: u32 = 0x4850_6f77;
+/// The layout that this program writes, and the newest that it reads.
+const LAYOUT: u32 = 1;
+/// How long a reader or a writer that is about to let go is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A study on disk: its question, where it was asked, and the records so far.
+#[derive(Debug)]
+pub struct StudyFile {
+    path: PathBuf,
+    connection: Connection,
+    question: Question,
+    environments: Vec<Environment>,
+    /// Where the records to come are taken; `None` in a file that was opened to be read.
+    here: Option<Environment>,
+}
+
+/// A record and where it was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Index into [`StudyFile::environments`].
+    pub environment: usize,
+    /// The record.
+    pub record: Record,
+}
+
+impl StudyFile {
+    /// Makes the file of a new study and holds it; it appears whole or not at all.
+    ///
+    /// # Errors
+    /// [`RecordError::Exists`] if there is anything of that name, [`RecordError::Unwritable`] if it cannot be made.
+    pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
+        birth::create(path, question, environment)?;
+        Self::resume(path, question, environment)
+    }
+
+    /// Opens a study to go on with it, in the environment of today, and holds it.
+    ///
+    /// # Errors
+    /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`] and [`RecordError::Locked`].
+    pub fn resume(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
+        let mut file = Self::open(path)?;
+        if let Some(differences) = difference(&file.question, question) {
+            return Err(RecordError::OtherQuestion { path: path.to_path_buf(), differences });
+        }
+        file.hold().map_err(|error| RecordError::of_sqlite(path, &error).of_writing())?;
+        reading::check_structure(&file.connection, path)?;
+        file.environments = reading::environments(&file.connection, path)?;
+        file.here = Some(environment.clone());
+        Ok(file)
+    }
+
+    /// Goes on with the study in `path`, or begins it where there is no such file.
+    ///
+    /// # Errors
+    /// As [`Self::create`] and [`Self::resume`].
+    pub fn open_or_create(
+        path: &Path,
+        question: &Question,
+        environment: &Environment,
+    ) -> Result<Self, RecordError> {
+        match path.symlink_metadata() {
+            Ok(_) => Self::resume(path, question, environment),
+            Err(_) => Self::create(path, question, environment),
+        }
+    }
+
+    /// Opens a study to read it. No lock outlasts a call; a study that is running keeps readers out.
+    ///
+    /// # Errors
+    /// [`RecordError::NotAStudyFile`], [`RecordError::Newer`], [`RecordError::Damaged`], [`RecordError::Locked`] or
+    /// [`RecordError::Unreadable`].
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        reading::identify(path)?;
+        let connection = reading::connect(path).map_err(|error| RecordError::of_sqlite(path, &error))?;
+        let question = reading::question(&connection, path)?;
+        reading::check_length(&connection, path)?;
+        let environments = reading::environments(&connection, path)?;
+        Ok(Self { path: path.to_path_buf(), connection, question, environments, here: None })
+    }
+
+    /// Commits one record.
+    ///
+    /// # Errors
+    /// [`RecordError::AlreadyRecorded`], [`RecordError::NotANumber`], or what the disk says; the file stays as it was.
+    ///
+    /// # Panics
+    /// In a file that was opened to be read.
+    pub fn append(&mut self, record: &Record) -> Result<(), RecordError> {
+        self.append_all(std::slice::from_ref(record))
+    }
+
+    /// Commits many records at once: all of them or none.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    ///
+    /// # Panics
+    /// As [`Self::append`].
+    pub fn append_all(&mut self, records: &[Record]) -> Result<(), RecordError> {
+        let here = self.here.as_ref().expect("this file was opened to be read");
+        records.iter().try_for_each(numbers_only)?;
+        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
+        let known = self.environments.iter().position(|environment| environment == here);
+        let transaction = self.connection.transaction().map_err(failed)?;
+        let index = known.unwrap_or(self.environments.len());
+        if known.is_none() {
+            insert_environment(&transaction, index, here).map_err(failed)?;
+        }
+        for record in records {
+            insert_record(&transaction, index, record).map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::ConstraintViolation) => {
+                    RecordError::AlreadyRecorded { path: self.path.clone(), run: name(&record.run) }
+                }
+                _ => failed(error),
+            })?;
+        }
+        transaction.commit().map_err(failed)?;
+        if known.is_none() {
+            self.environments.push(here.clone());
+        }
+        Ok(())
+    }
+
+    /// The records so far, in the order in which they were appended.
+    ///
+    /// # Errors
+    /// [`RecordError::Damaged`] if any of them is not what was written.
+    pub fn records(&self) -> Result<Vec<Record>, RecordError> {
+        let mut records = Vec::new();
+        self.each(|entry| records.push(entry.record))?;
+        Ok(records)
+    }
+
+    /// Hands over the records so far with their environments, one at a time, in the order of appending.
+    ///
+    /// # Errors
+    /// As [`Self::records`].
+    pub fn each(&self, mut take: impl FnMut(Entry)) -> Result<(), RecordError> {
+        const ALL: &str =
+            "SELECT record_id, environment_id, record, record_fnv1a FROM record ORDER BY record_id";
+        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error);
+        let mut statement = self.connection.prepare(ALL).map_err(failed)?;
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let (id, environment): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+            let (text, sum): (String, i64) = (row.get(2).map_err(failed)?, row.get(3).map_err(failed)?);
+            let environment = usize::try_from(environment - 1).unwrap_or(usize::MAX);
+            if fnv1a(&text) != sum || environment >= self.environments.len() {
+                return Err(damaged(&self.path, format!("record {id} is not what was written")));
+            }
+            let record = serde_json::from_str(&text)
+                .map_err(|error| damaged(&self.path, format!("record {id} cannot be understood: {error}")))?;
+            take(Entry { environment, record });
+        }
+        Ok(())
+    }
+
+    /// The question that the study answers.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// Where the study began.
+    pub fn environment(&self) -> &Environment {
+        &self.environments[0]
+    }
+
+    /// Everywhere that records were taken, in the order of their first record.
+    pub fn environments(&self) -> &[Environment] {
+        &self.environments
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the lock that keeps a second study out for as long as the connection lives.
+    fn hold(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch(
+            "PRAGMA query_only = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;
+             PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT",
+        )
+    }
+}
+
+fn insert_environment(to: &Transaction, index: usize, environment: &Environment) -> rusqlite::Result<()> {
+    let text = serde_json::to_string(environment).map_err(to_sqlite)?;
+    to.execute("INSERT INTO environment VALUES (?1, ?2)", params![index as i64 + 1, text]).map(drop)
+}
+
+fn insert_record(to: &Transaction, environment: usize, record: &Record) -> rusqlite::Result<()> {
+    let text = serde_json::to_string(record).map_err(to_sqlite)?;
+    let sum = fnv1a(&text);
+    let front = [Value::Null, Value::Integer(environment as i64 + 1)];
+    let values = front
+        .into_iter()
+        .chain(COLUMNS.iter().map(|column| (column.value)(record)))
+        .chain([Value::Text(text), Value::Integer(sum)]);
+    let places = vec!["?"; COLUMNS.len() + 4].join(", ");
+    let mut statement = to.prepare_cached(&format!("INSERT INTO record VALUES ({places})"))?;
+    statement.execute(params_from_iter(values)).map(drop)
+}
+
+fn to_sqlite(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+/// JSON has no word for infinity: such a record could be written and never read again.
+fn numbers_only(record: &Record) -> Result<(), RecordError> {
+    let share = record.cpu.soaker.as_ref().map_or(0.0, |soaker| soaker.baseline_share);
+    let figures = [
+        ("the achieved depth", record.achieved_depth),
+        ("the harness's share", record.harness_ns_per_io),
+        ("the soaker's baseline", share),
+    ];
+    match figures.iter().find(|(_, value)| !value.is_finite()) {
+        Some((figure, _)) => Err(RecordError::NotANumber { run: name(&record.run), figure }),
+        None => Ok(()),
+    }
+}
+
+fn name(run: &Run) -> String {
+    format!("{}, {} pass, repeat {}", run.workload, run.pass, run.repeat)
+}
+
+/// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
+fn fnv1a(text: &str) -> i64 {
+    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    sum as i64
+}
+
+fn damaged(path: &Path, detail: String) -> RecordError {
+    RecordError::Damaged { path: path.to_path_buf(), detail }
+}

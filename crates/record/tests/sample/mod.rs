@@ -1,0 +1,78 @@
+//! A question, environments and records to keep: made from a number, each one different.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::collections::BTreeMap;
+
+use record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Record, Series, Soaker};
+use spec::{Bytes, Cache, EngineName, Experiment, Nanos, Pass, Question, Rate, Run, Rw, Workload};
+
+pub fn question() -> Question {
+    Question::about("/data")
+}
+
+pub fn environment(kernel: &str) -> Environment {
+    let machine =
+        Machine { kernel: kernel.to_string(), cpus: 2, memory: Bytes(8 << 30), ..Machine::default() };
+    let link = Level { name: "link".into(), pap: Some(Rate(3.2e9)), ..Level::default() };
+    Environment {
+        machine,
+        levels: vec![link],
+        notes: vec!["a note, with a comma".into()],
+        ..Environment::default()
+    }
+}
+
+/// The record of run `number`: its workload, counts and floats all depend on it.
+pub fn record(number: u32) -> Record {
+    let rw = Rw::ALL[number as usize % Rw::ALL.len()];
+    let bs = Bytes(512 << (number % 12));
+    let mut latency = Latency::default();
+    (0..200).for_each(|step| latency.add(u64::from(number + 1) * 1000 + step * step * 37));
+    let ios = latency.count();
+    let elapsed_ns = 300_000_000 + u64::from(number) * 7;
+    let soaker = Soaker { lost_ns: 123_456_789, baseline_share: 0.1 + f64::from(number) / 3.0 };
+    Record {
+        run: Run {
+            experiment: [Some(Experiment::Sequential), Some(Experiment::Random), None][number as usize % 3],
+            workload: Workload {
+                rw,
+                rwmixread: 70,
+                bs,
+                iodepth: 1 << (number % 6),
+                threads: 1 + number % 2,
+                cache: Cache::ALL[number as usize % 4],
+                engine: EngineName::Auto,
+            },
+            repeat: number,
+            pass: if number.is_multiple_of(4) { Pass::Soaker } else { Pass::Plain },
+            runtime: Nanos(300_000_000),
+            seed: u64::MAX - u64::from(number),
+        },
+        engine: if number.is_multiple_of(2) { EngineName::IoUring } else { EngineName::Sync },
+        span_bytes: 1 << 30,
+        started_unix_ms: 1_795_298_078_000 + u64::from(number) * 1000,
+        spent_ns: elapsed_ns + 5_000_000,
+        elapsed_ns,
+        flush_ns: 1_000_000,
+        bytes: ios * bs.0,
+        ios,
+        read_ios: if rw.writes() { 0 } else { ios },
+        short_transfers: u64::from(number % 2),
+        errors: if number % 5 == 1 { BTreeMap::from([("EIO".to_string(), 3)]) } else { BTreeMap::new() },
+        achieved_depth: latency.sum_ns() as f64 / elapsed_ns as f64,
+        latency,
+        cpu: Cpu {
+            user_ns: 10_000_001,
+            system_ns: 40_500_000,
+            machine: vec![CpuTimes { user_ns: 20_000_000, irq_ns: 10_000_000, ..CpuTimes::default() }; 2],
+            soaker: number.is_multiple_of(4).then_some(soaker),
+        },
+        series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
+        harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
+        cached_bytes: number.is_multiple_of(2).then_some(4096),
+    }
+}
+
+pub fn records(count: u32) -> Vec<Record> {
+    (0..count).map(record).collect()
+}

@@ -1,0 +1,229 @@
+//! Does a study file keep what it was given, and does it refuse what it should, in one clear sentence?
+
+mod sample;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use record::{Record, RecordError, StudyFile};
+use rusqlite::Connection;
+use sample::{environment, question, record, records};
+use spec::{Bytes, Nanos, Question};
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    (folder, path)
+}
+
+fn study_of(path: &Path, records: &[Record]) {
+    let mut file = StudyFile::create(path, &question(), &environment("6.1")).unwrap();
+    records.iter().for_each(|record| file.append(record).unwrap());
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_was_appended_comes_back_bit_for_bit_and_in_order() {
+    let (_folder, path) = place();
+    study_of(&path, &records(40));
+    let file = StudyFile::open(&path).unwrap();
+    assert_eq!(file.records().unwrap(), records(40));
+    assert_eq!((file.question(), file.environment()), (&question(), &environment("6.1")));
+    assert_eq!(file.path(), path);
+}
+
+#[test]
+fn the_finished_file_stands_alone() {
+    let (folder, path) = place();
+    study_of(&path, &records(3));
+    assert_eq!(names_in(folder.path()), ["study.halfpower"]);
+    StudyFile::open(&path).unwrap().records().unwrap();
+    assert_eq!(names_in(folder.path()), ["study.halfpower"]);
+}
+
+#[test]
+fn a_resumed_study_goes_on_and_links_each_record_to_where_it_was_taken() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    for (kernel, number) in [("6.1", 2), ("6.2", 3), ("6.2", 4), ("6.1", 5)] {
+        let mut file = StudyFile::open_or_create(&path, &question(), &environment(kernel)).unwrap();
+        file.append(&record(number)).unwrap();
+    }
+    let file = StudyFile::open(&path).unwrap();
+    assert_eq!(file.environments(), [environment("6.1"), environment("6.2")]);
+    let mut of = Vec::new();
+    file.each(|entry| of.push(entry.environment)).unwrap();
+    assert_eq!(of, [0, 0, 0, 1, 1, 0]);
+    assert_eq!(file.records().unwrap(), records(6));
+}
+
+#[test]
+fn resuming_without_a_new_record_leaves_no_trace() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    let before = fs::read(&path).unwrap();
+    drop(StudyFile::resume(&path, &question(), &environment("another")).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_different_question_is_refused_and_told_what_differs() {
+    let (_folder, path) = place();
+    study_of(&path, &[]);
+    let before = fs::read(&path).unwrap();
+    let other = Question { budget: Nanos(300_000_000_000), bs: vec![Bytes(4096)], ..question() };
+    let error = StudyFile::open_or_create(&path, &other, &environment("6.1")).unwrap_err();
+    assert!(matches!(error, RecordError::OtherQuestion { .. }), "{error}");
+    let said = error.to_string();
+    for part in ["study.halfpower", "budget is 120s there and 300s here", "and 4KiB here", "--output"] {
+        assert!(said.contains(part), "{part} is missing in: {said}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn one_study_at_a_time_holds_a_file() {
+    let (_folder, path) = place();
+    let held = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    let refused = [StudyFile::resume(&path, &question(), &environment("6.1")), StudyFile::open(&path)];
+    for error in refused.map(Result::unwrap_err) {
+        assert!(matches!(error, RecordError::Locked { .. }), "{error}");
+    }
+    drop(held);
+    StudyFile::resume(&path, &question(), &environment("6.1")).unwrap();
+}
+
+#[test]
+fn two_readers_may_read_at_once() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    let (one, other) = (StudyFile::open(&path).unwrap(), StudyFile::open(&path).unwrap());
+    assert_eq!(one.records().unwrap(), other.records().unwrap());
+}
+
+#[test]
+fn a_run_is_kept_once() {
+    let (_folder, path) = place();
+    let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    file.append(&record(2)).unwrap();
+    // Number 2 belongs to no experiment: that counts as one, too.
+    let error = file.append(&record(2)).unwrap_err();
+    assert!(matches!(error, RecordError::AlreadyRecorded { .. }), "{error}");
+    let error = file.append_all(&[record(3), record(2)]).unwrap_err();
+    assert!(matches!(error, RecordError::AlreadyRecorded { .. }), "{error}");
+    assert_eq!(file.records().unwrap(), [record(2)]);
+}
+
+#[test]
+fn a_record_that_json_cannot_carry_is_refused_before_it_spoils_the_file() {
+    let (_folder, path) = place();
+    let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    let error = file.append(&Record { achieved_depth: f64::NAN, ..record(1) }).unwrap_err();
+    assert!(error.to_string().contains("achieved depth"), "{error}");
+    assert_eq!(file.records().unwrap(), []);
+}
+
+#[test]
+fn what_is_not_ours_is_refused_and_left_alone() {
+    let (folder, path) = place();
+    let sqlite = folder.path().join("other.db");
+    Connection::open(&sqlite).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let contents =
+        [Vec::new(), b"SQLite".to_vec(), b"a letter to a friend".to_vec(), fs::read(&sqlite).unwrap()];
+    for content in contents {
+        fs::write(&path, &content).unwrap();
+        let refused = [
+            StudyFile::open(&path),
+            StudyFile::resume(&path, &question(), &environment("6.1")),
+            StudyFile::open_or_create(&path, &question(), &environment("6.1")),
+        ];
+        for error in refused.map(Result::unwrap_err) {
+            assert!(matches!(error, RecordError::NotAStudyFile { .. }), "{error}");
+        }
+        let error = StudyFile::create(&path, &question(), &environment("6.1")).unwrap_err();
+        assert!(matches!(error, RecordError::Exists { .. }), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), content);
+        assert_eq!(names_in(folder.path()), ["other.db", "study.halfpower"]);
+    }
+}
+
+#[test]
+fn a_file_from_the_future_is_refused() {
+    let (_folder, path) = place();
+    study_of(&path, &records(1));
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 7").unwrap();
+    let error = StudyFile::open(&path).unwrap_err();
+    assert!(matches!(error, RecordError::Newer { found: 7, known: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_record_that_was_changed_by_hand_is_noticed() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    let change =
+        "UPDATE record SET record = replace(record, '\"ios\":200', '\"ios\":201') WHERE record_id = 2";
+    assert_eq!(Connection::open(&path).unwrap().execute(change, []).unwrap(), 1);
+    let error = StudyFile::open(&path).unwrap().records().unwrap_err();
+    assert!(matches!(error, RecordError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("record 2"), "{error}");
+}
+
+#[test]
+fn places_where_no_file_can_be_get_a_sentence() {
+    let (folder, path) = place();
+    let nowhere = folder.path().join("no/such/folder/study.halfpower");
+    let error = StudyFile::open_or_create(&nowhere, &question(), &environment("6.1")).unwrap_err();
+    assert!(matches!(error, RecordError::Unwritable { .. }), "{error}");
+    assert!(matches!(StudyFile::open(&nowhere).unwrap_err(), RecordError::Unreadable { .. }));
+    assert!(matches!(StudyFile::open(folder.path()).unwrap_err(), RecordError::NotAStudyFile { .. }));
+    std::os::unix::fs::symlink("nowhere", &path).unwrap();
+    let error = StudyFile::create(&path, &question(), &environment("6.1")).unwrap_err();
+    assert!(matches!(error, RecordError::Exists { .. }), "{error}");
+}
+
+#[test]
+fn the_journal_of_a_study_that_was_removed_is_not_played_into_a_new_one() {
+    let (folder, path) = place();
+    let journal = folder.path().join("study.halfpower-journal");
+    fs::write(&journal, [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7, 0, 0, 0, 1]).unwrap();
+    study_of(&path, &records(2));
+    assert_eq!(names_in(folder.path()), ["study.halfpower"]);
+    fs::remove_file(&path).unwrap();
+    fs::write(&journal, "a diary").unwrap();
+    let error = StudyFile::create(&path, &question(), &environment("6.1")).unwrap_err();
+    assert!(matches!(error, RecordError::Exists { .. }), "{error}");
+    assert_eq!(fs::read(&journal).unwrap(), b"a diary");
+}
+
+#[test]
+fn the_columns_say_what_the_record_says() {
+    let (_folder, path) = place();
+    study_of(&path, &records(8));
+    let database = Connection::open(&path).unwrap();
+    let one = |sql: &str| database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+    let of = record(1);
+    assert_eq!(
+        one("SELECT rw || ' ' || bs_bytes || ' ' || pattern FROM record WHERE repeat = 1"),
+        "write 1024 sequential"
+    );
+    assert_eq!(one("SELECT seed || ' ' || engine || ' ' || errors_by_kind FROM record WHERE repeat = 1"), {
+        format!("{} sync EIO=3", of.run.seed)
+    });
+    assert_eq!(
+        one("SELECT CAST(mbps AS TEXT) FROM record WHERE repeat = 1")[..6],
+        of.mbps().to_string()[..6]
+    );
+    assert_eq!(one("SELECT CAST(count(*) AS TEXT) FROM record WHERE experiment IS NULL"), "2");
+    assert_eq!(
+        one("SELECT CAST(sum(soaker_lost_ns) AS TEXT) FROM record WHERE pass = 'soaker'"),
+        "246913578"
+    );
+}
