@@ -84,6 +84,7 @@ impl DiskPath {
 
     /// The moment at which the disk that is free first has served a request for `span_ps`.
     fn take_disk(&mut self, now: Moment, span_ps: u64) -> Moment {
+        // Disks are counted as they are needed, so that a system of a billion of them costs no memory.
         let all_opened = self.free.len() == self.disk.disks as usize;
         if let Some(mut first) = self.free.peek_mut()
             && (first.0 <= now || all_opened)

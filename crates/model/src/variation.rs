@@ -92,6 +92,14 @@ mod tests {
     }
 
     #[test]
+    fn one_factor_has_the_mean_and_the_spread_asked_for() {
+        let factors: Vec<f64> = (0..100_000).map(|run| factor(0.5, &mut generator(1, run))).collect();
+        let (mean, spread, lagged) = moments(&factors);
+        assert!((mean - 1.0).abs() < 0.007 && (spread - 0.5).abs() < 0.015, "mean {mean}, spread {spread}");
+        assert!(lagged.abs() < 0.013, "runs with neighbouring seeds are alike: {lagged}");
+    }
+
+    #[test]
     fn no_deviation_is_exactly_one() {
         assert_eq!(factor(0.0, &mut generator(1, 1)), 1.0);
         assert_eq!(Jitter::new(0.0, 0.9, generator(1, 1)).next_factor(), 1.0);

@@ -55,9 +55,9 @@ fn a_driven_path_settles_at_the_predicted_throughput() {
 
 #[test]
 fn noise_is_one_factor_on_the_speed_of_a_run() {
-    // Depth 1 is paced by the disk, depth 8 by the limiter: both have to vary.
-    let noisy = disk("fixed=80us,rate=500MB/s,disks=4,shared=150MB/s,noise=5%");
-    for depth in [1, 8] {
+    // Depth 1 is paced by the disk, depth 8 by the limiter: all of them have to vary.
+    for (depth, limit) in [(1, "shared=150MB/s"), (8, "shared=150MB/s"), (8, "iops=35000")] {
+        let noisy = disk(&format!("fixed=80us,rate=500MB/s,disks=4,{limit},noise=5%"));
         let ratio = |run_seed| {
             let left = drive(&mut DiskPath::new(&noisy, run_seed), Bytes(4096), depth, 100 * depth as usize);
             let settled = &left[20 * depth as usize..];

@@ -89,6 +89,15 @@ fn a_flush_completes_after_all_before_it_and_holds_up_nothing_behind_it() {
 }
 
 #[test]
+fn a_flush_takes_nothing_of_the_limiter() {
+    let mut limited = path(&format!("{PLAIN},shared=10MB/s"));
+    for request in [read(0, 1000), flush(1), read(2, 1000)] {
+        limited.submit(at_us(0), request);
+    }
+    assert_eq!(drain(&mut limited), [(0, 110), (1, 210), (2, 220)]);
+}
+
+#[test]
 fn what_lies_beyond_the_capacity_is_not_moved() {
     let mut small = path(&format!("{PLAIN},size=1MiB"));
     let moved = [(0, 4096), ((1 << 20) - 512, 512), (1 << 20, 0), (u64::MAX, 0)];
