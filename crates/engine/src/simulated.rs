@@ -21,12 +21,14 @@ pub struct Simulated {
     account: ProcessorAccount,
 }
 
-/// The processor time that a simulated path has cost so far; the clones of one account all show the same.
+/// The processor time that a simulated path has cost so far, and its clock; the clones of one account all show
+/// the same.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessorAccount(Arc<Spent>);
 
 #[derive(Debug, Default)]
 struct Spent {
+    clock_ns: AtomicU64,
     charged_ns: AtomicU64,
     unseen_ns: AtomicU64,
 }
@@ -40,7 +42,13 @@ impl ProcessorAccount {
         }
     }
 
-    fn write(&self, spent: ProcessorTime) {
+    /// The engine's clock when it last reaped.
+    pub fn now(&self) -> Nanos {
+        Nanos(self.0.clock_ns.load(Ordering::Relaxed))
+    }
+
+    fn write(&self, clock: Moment, spent: ProcessorTime) {
+        self.0.clock_ns.store(clock.nanos().0, Ordering::Relaxed);
         self.0.charged_ns.store(spent.charged_ns, Ordering::Relaxed);
         self.0.unseen_ns.store(spent.unseen_ns, Ordering::Relaxed);
     }
@@ -57,7 +65,7 @@ impl Simulated {
     /// The engine over any `path` with nothing in flight.
     pub fn over(path: Box<dyn Path>, depth: u32, start: Nanos) -> Self {
         let account = ProcessorAccount::default();
-        account.write(path.processor_time());
+        account.write(start.into(), path.processor_time());
         Self { path, depth: depth as usize, in_flight: 0, clock: start.into(), account }
     }
 
@@ -93,7 +101,7 @@ impl Engine for Simulated {
             reaped += 1;
         }
         self.in_flight -= reaped;
-        self.account.write(self.path.processor_time());
+        self.account.write(self.clock, self.path.processor_time());
         Ok(())
     }
 }

@@ -1,1 +1,21 @@
-//! 
+//! One run in, one record out.
+//!
+//! A [`Place`] is where runs happen: it prepares the target, opens engines on it and keeps the processors'
+//! account, for real or in virtual time. The window drives the engines and accounts, knowing neither.
+
+mod account;
+mod conduct;
+mod error;
+mod harness;
+mod layout;
+mod offsets;
+mod place;
+mod real;
+mod simulated;
+mod window;
+
+pub use conduct::measure;
+pub use error::MeasureError;
+pub use place::{Account, Lane, Place, Prepared};
+pub use real::{RealPlace, Wanted};
+pub use simulated::SimulatedPlace;

@@ -1,0 +1,210 @@
+//! The command line: words in, typed values out. What clap can check by itself is checked here, the rest by the
+//! commands.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use spec::{
+    Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Target, Workload,
+};
+
+/// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
+/// application there.
+#[derive(Debug, Parser)]
+#[command(name = "halfpower", version, max_term_width = 100)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Plan, measure, analyse and report: the main job
+    Study(StudyArgs),
+    /// One workload, one record
+    Run(RunArgs),
+    /// The levels of a path and what each advertises
+    Probe(ProbeArgs),
+    /// The report again, from a study file
+    Report(ReportArgs),
+    /// A study's records, for other programs
+    Export(ExportArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct StudyArgs {
+    /// A folder, a file, a block device or sim:CONSTANTS
+    #[arg(default_value = ".", value_parser = target)]
+    pub target: Target,
+    /// Plans to run, by name
+    #[arg(long, value_delimiter = ',', value_parser = parse::<Experiment>, default_value = "sequential,random")]
+    pub experiments: Vec<Experiment>,
+    /// Directions to measure: read, write
+    #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
+    pub rw: Vec<Direction>,
+    /// Block sizes: a range of powers of two (4KiB..1MiB) or a list
+    #[arg(short, long, value_parser = spec::bytes_axis, default_value = "4KiB..1MiB")]
+    pub bs: std::vec::Vec<Bytes>,
+    /// Depths: a range of powers of two (1..32) or a list
+    #[arg(short = 'o', long, value_parser = spec::count_axis, default_value = "1..32")]
+    pub iodepth: std::vec::Vec<u32>,
+    /// Cache settings: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC) [default:
+    /// device,both; device where the target has no page cache]
+    #[arg(long, value_delimiter = ',', value_parser = parse::<Cache>)]
+    pub cache: Vec<Cache>,
+    /// Time for the whole study
+    #[arg(long, value_parser = parse::<Nanos>, default_value = "2m")]
+    pub budget: Nanos,
+    /// Fewest runs of a cell
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 3)]
+    pub repeats: u32,
+    /// Peak advertised performance of the device, from its data sheet, such as 3.5GB/s
+    #[arg(long, value_parser = parse::<Rate>)]
+    pub peak: Option<Rate>,
+    /// The study file; the report goes beside it, ending in .html
+    #[arg(long, default_value = "study.halfpower")]
+    pub output: PathBuf,
+    /// Print the findings as JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A folder, a file, a block device, sim:CONSTANTS or null:
+    #[arg(value_parser = target)]
+    pub target: Target,
+    /// Access pattern: read, write, randread, randwrite, rw, randrw
+    #[arg(long, value_parser = parse::<Rw>, default_value = "read")]
+    pub rw: Rw,
+    /// Share of reads in percent, for rw and randrw
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=100), default_value_t = 50)]
+    pub rwmixread: u8,
+    /// Block size
+    #[arg(short, long, value_parser = one_size, default_value = "64KiB")]
+    pub bs: Bytes,
+    /// Requests kept outstanding by each thread
+    #[arg(short = 'o', long, value_parser = one_count, default_value = "8")]
+    pub iodepth: u32,
+    /// Time that the window stays open
+    #[arg(short = 'd', long, value_parser = parse::<Nanos>, default_value = "3s")]
+    pub runtime: Nanos,
+    /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
+    #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
+    pub cache: Cache,
+    /// Measure beside the soaker: idle-priority threads whose lost time is all that the machine spent
+    #[arg(long)]
+    pub soaker: bool,
+    /// Print the record as one JSON object and nothing else
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// What study and run share.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// Submitting threads
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
+    pub threads: u32,
+    /// How requests are issued: auto, io_uring, pool, sync
+    #[arg(long, value_parser = parse::<EngineName>, default_value = "auto")]
+    pub engine: EngineName,
+    /// Bytes of the target to use [default: 1GiB of a folder, all of a file or a device]
+    #[arg(long, value_parser = one_size)]
+    pub size: Option<Bytes>,
+    /// Seed of offsets, payload and order
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Allow writing to a file or a device that halfpower did not create; its contents are lost
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// A folder, a file or a block device
+    #[arg(default_value = ".")]
+    pub target: PathBuf,
+    /// Peak advertised performance of the device, from its data sheet
+    #[arg(long, value_parser = parse::<Rate>)]
+    pub peak: Option<Rate>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The study file
+    pub study: PathBuf,
+    /// Write the HTML report to this file instead of printing
+    #[arg(long)]
+    pub html: Option<PathBuf>,
+    /// Print the findings as JSON
+    #[arg(long, conflicts_with = "html")]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The study file
+    pub study: PathBuf,
+    /// sqlio (its trace), csv (a row a record) or json (everything)
+    #[arg(long, value_enum)]
+    pub format: Format,
+    /// Write to this file instead of standard output
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    Sqlio,
+    Csv,
+    Json,
+}
+
+impl RunArgs {
+    /// The workload that was asked for.
+    pub fn workload(&self) -> Workload {
+        Workload {
+            rw: self.rw,
+            rwmixread: self.rwmixread,
+            bs: self.bs,
+            iodepth: self.iodepth,
+            threads: self.common.threads,
+            cache: self.cache,
+            engine: self.common.engine,
+        }
+    }
+}
+
+fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
+    text.parse()
+}
+
+fn target(text: &str) -> Result<Target, ParseError> {
+    Target::parse(text, |path: &Path| std::fs::read_to_string(path))
+}
+
+fn one_size(text: &str) -> Result<Bytes, ParseError> {
+    match text.parse()? {
+        Bytes(0) => Err(ParseError::new(text, 0, "a size is at least one byte")),
+        size => Ok(size),
+    }
+}
+
+fn one_count(text: &str) -> Result<u32, ParseError> {
+    match spec::count_axis(text)?.as_slice() {
+        [count] => Ok(*count),
+        _ => Err(ParseError::new(
+            text,
+            0,
+            "one depth is wanted here; `study` takes a range",
+        )),
+    }
+}

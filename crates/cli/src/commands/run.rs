@@ -1,0 +1,44 @@
+//! `halfpower run`: one workload, one record, as SQLIO did.
+
+use anyhow::Result;
+use spec::{Pass, Run};
+
+use super::{Purpose, place, to_output};
+use crate::args::RunArgs;
+
+pub fn run(args: &RunArgs) -> Result<()> {
+    let stop = os::interrupt::stop_flag()?;
+    let workload = args.workload();
+    if args.runtime.0 == 0 {
+        anyhow::bail!("--runtime 0 measures nothing; give it a time such as 3s");
+    }
+    let purpose = Purpose::of_run(&args.common, workload.rw.writes());
+    let mut place = place(&args.target, &args.common, &purpose)?;
+    place.admits(&workload)?;
+    place.make_ready(None, &stop)?;
+    let run = Run {
+        experiment: None,
+        workload,
+        repeat: 0,
+        pass: if args.soaker {
+            Pass::Soaker
+        } else {
+            Pass::Plain
+        },
+        runtime: args.runtime,
+        seed: args.common.seed,
+    };
+    let record = measure::measure(place.as_mut(), &run, &stop)?;
+    to_output(None, |out| {
+        if args.json {
+            serde_json::to_writer_pretty(
+                &mut *out,
+                &report::run_json(&record, place.environment()),
+            )?;
+            writeln!(out)?;
+        } else {
+            report::run_text(&record, out)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,127 @@
+//! What did a run cost the processors? From below what was charged, for all what the machine spent, from above
+//! what the soaker lost.
+
+use std::io;
+use std::time::Duration;
+
+use os::processor::{self, Charged, SoakerReading, Times};
+use record::{Cpu, CpuTimes, Soaker};
+use spec::Pass;
+
+use crate::place::Account;
+
+/// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
+const BASELINE: Duration = Duration::from_millis(150);
+
+/// The account of a real machine.
+pub(crate) struct MachineAccount {
+    charged: Charged,
+    machine: Vec<Times>,
+    soaking: Option<Soaking>,
+}
+
+/// The soaker's side of it.
+struct Soaking {
+    soaker: processor::Soaker,
+    idle_units_a_second: Vec<f64>,
+    baseline_share: f64,
+    begun: SoakerReading,
+}
+
+impl MachineAccount {
+    /// An account for a run of this pass; the soaker's pass waits for its baseline here.
+    ///
+    /// # Errors
+    /// Where the soaker's threads cannot be started.
+    pub(crate) fn new(pass: Pass) -> io::Result<Self> {
+        let soaking = match pass {
+            Pass::Plain => None,
+            Pass::Soaker => Some(Soaking::new()?),
+        };
+        Ok(Self {
+            charged: Charged::default(),
+            machine: Vec::new(),
+            soaking,
+        })
+    }
+}
+
+impl Soaking {
+    fn new() -> io::Result<Self> {
+        let soaker = processor::Soaker::start()?;
+        // The threads take a moment to be moved to their processors; the baseline begins after it.
+        std::thread::sleep(BASELINE / 10);
+        let first = soaker.read();
+        std::thread::sleep(BASELINE);
+        let last = soaker.read();
+        let machine_ns = (last.at - first.at).as_nanos() as f64 * last.units.len() as f64;
+        Ok(Self {
+            idle_units_a_second: last.units_a_second(&first),
+            baseline_share: (last.threads_ns - first.threads_ns) as f64 / machine_ns.max(1.0),
+            begun: soaker.read(),
+            soaker,
+        })
+    }
+
+    /// Time lost since it began, and the time its own threads were charged in the while.
+    fn lost(&self) -> (Soaker, u64) {
+        let now = self.soaker.read();
+        let elapsed_ns = (now.at - self.begun.at).as_nanos() as f64;
+        let lost_ns: f64 = now
+            .units_a_second(&self.begun)
+            .iter()
+            .zip(&self.idle_units_a_second)
+            .map(|(busy, idle)| {
+                if *idle > 0.0 {
+                    (1.0 - busy / idle) * elapsed_ns
+                } else {
+                    0.0
+                }
+            })
+            .sum();
+        let account = Soaker {
+            lost_ns: lost_ns.max(0.0) as u64,
+            baseline_share: self.baseline_share,
+        };
+        (account, now.threads_ns - self.begun.threads_ns)
+    }
+}
+
+impl Account for MachineAccount {
+    fn begin(&mut self) {
+        self.machine = processor::machine();
+        if let Some(soaking) = &mut self.soaking {
+            soaking.begun = soaking.soaker.read();
+        }
+        self.charged = processor::charged();
+    }
+
+    fn end(&mut self) -> Cpu {
+        let charged = processor::charged();
+        let soaked = self.soaking.as_ref().map(Soaking::lost);
+        let machine = processor::machine();
+        let own_user_ns = charged.user_ns - self.charged.user_ns;
+        let soaker_threads_ns = soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns);
+        Cpu {
+            user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
+            system_ns: charged.system_ns - self.charged.system_ns,
+            machine: machine
+                .iter()
+                .zip(&self.machine)
+                .map(|(now, then)| since(now, then))
+                .collect(),
+            soaker: soaked.map(|(account, _)| account),
+        }
+    }
+}
+
+fn since(now: &Times, then: &Times) -> CpuTimes {
+    CpuTimes {
+        user_ns: now.user_ns.saturating_sub(then.user_ns),
+        system_ns: now.system_ns.saturating_sub(then.system_ns),
+        irq_ns: now.irq_ns.saturating_sub(then.irq_ns),
+        softirq_ns: now.softirq_ns.saturating_sub(then.softirq_ns),
+        steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
+        idle_ns: now.idle_ns.saturating_sub(then.idle_ns),
+    }
+}

@@ -1,0 +1,173 @@
+//! One run, from the prepared target to its record.
+//!
+//! A run and a place enter. Each lane gets a thread; all open their windows together, and the processors'
+//! account spans from before the first submission to after the last reaping.
+
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::EngineError;
+use record::{Cpu, Latency, Record, Series};
+use spec::Run;
+
+use crate::MeasureError;
+use crate::offsets::Offsets;
+use crate::place::{Account, Place, Prepared};
+use crate::window::{Tally, Terms, Window};
+
+/// Measures one run.
+///
+/// # Errors
+/// [`MeasureError::Interrupted`] when `stop` was set while it ran; otherwise what kept the run from being
+/// measured. Requests that fail are not errors: they are in the record.
+pub fn measure(
+    place: &mut dyn Place,
+    run: &Run,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
+    let (started_ns, started_unix_ms) = (place.clock_ns(), place.unix_ms());
+    place.admits(&run.workload)?;
+    let harness_ns_per_io = place.harness_ns_per_io(run.workload.iodepth);
+    let prepared = place.prepare(run)?;
+    let mut account = place.account(run.pass)?;
+    let (engine, cached_bytes) = (prepared.engine, prepared.cached_bytes);
+    let (tallies, cpu) = drive(prepared, run, account.as_mut(), stop)?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(MeasureError::Interrupted);
+    }
+    let sum = Sum::of(&tallies);
+    Ok(Record {
+        run: *run,
+        engine,
+        span_bytes: place.span_bytes(),
+        started_unix_ms,
+        spent_ns: place.clock_ns() - started_ns,
+        elapsed_ns: sum.elapsed_ns,
+        flush_ns: sum.flush_ns,
+        bytes: sum.bytes,
+        ios: sum.ios,
+        read_ios: sum.read_ios,
+        short_transfers: sum.short_transfers,
+        errors: sum.errors,
+        achieved_depth: sum.latency.sum_ns() as f64 / (sum.elapsed_ns - sum.flush_ns).max(1) as f64,
+        latency: sum.latency,
+        cpu,
+        series: sum.series,
+        harness_ns_per_io,
+        cached_bytes,
+    })
+}
+
+/// Opens all windows at once and closes the account when the last has closed.
+fn drive(
+    prepared: Prepared,
+    run: &Run,
+    account: &mut dyn Account,
+    stop: &AtomicBool,
+) -> Result<(Vec<Tally>, Cpu), EngineError> {
+    let Prepared {
+        mut lanes,
+        once,
+        flush,
+        ..
+    } = prepared;
+    let terms = Terms {
+        runtime: run.runtime,
+        flush,
+    };
+    // A place for this thread, which reads the account, and one for each lane.
+    let gate = Barrier::new(lanes.len() + 1);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = lanes
+            .iter_mut()
+            .enumerate()
+            .map(|(index, lane)| {
+                let seed = run.seed.wrapping_add(index as u64);
+                let offsets = Offsets::new(&run.workload, &lane.range, once, seed);
+                let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop);
+                let gate = &gate;
+                scope.spawn(move || {
+                    gate.wait();
+                    let tally = window.run();
+                    gate.wait();
+                    tally
+                })
+            })
+            .collect();
+        account.begin();
+        gate.wait();
+        gate.wait();
+        let cpu = account.end();
+        let tallies = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a window does not panic"));
+        Ok((tallies.collect::<Result<Vec<_>, _>>()?, cpu))
+    })
+}
+
+/// All lanes of a run together.
+struct Sum {
+    elapsed_ns: u64,
+    flush_ns: u64,
+    bytes: u64,
+    ios: u64,
+    read_ios: u64,
+    short_transfers: u64,
+    errors: BTreeMap<String, u64>,
+    latency: Latency,
+    series: Series,
+}
+
+impl Sum {
+    fn of(tallies: &[Tally]) -> Self {
+        let start = tallies
+            .iter()
+            .map(|tally| tally.start)
+            .min()
+            .expect("a run has a lane");
+        let end = tallies
+            .iter()
+            .map(|tally| tally.end)
+            .max()
+            .expect("a run has a lane");
+        let mut sum = Self {
+            elapsed_ns: end.0 - start.0,
+            flush_ns: tallies
+                .iter()
+                .map(|tally| tally.flush_ns)
+                .max()
+                .unwrap_or(0),
+            bytes: tallies.iter().map(|tally| tally.bytes).sum(),
+            ios: tallies.iter().map(|tally| tally.ios).sum(),
+            read_ios: tallies.iter().map(|tally| tally.read_ios).sum(),
+            short_transfers: tallies.iter().map(|tally| tally.short_transfers).sum(),
+            errors: BTreeMap::new(),
+            latency: Latency::default(),
+            series: Series {
+                step_ns: tallies[0].step_ns,
+                bytes: Vec::new(),
+            },
+        };
+        for tally in tallies {
+            sum.latency.merge(&tally.latency);
+            add_series(&mut sum.series.bytes, &tally.step_bytes);
+            for (errno, count) in &tally.errors {
+                *sum.errors.entry(errno.name().into_owned()).or_default() += count;
+            }
+        }
+        sum
+    }
+}
+
+/// Adds step by step; lanes that closed a step earlier than others end the series there.
+fn add_series(sum: &mut Vec<u64>, lane: &[u64]) {
+    if sum.is_empty() {
+        sum.extend_from_slice(lane);
+        return;
+    }
+    sum.truncate(lane.len());
+    sum.iter_mut()
+        .zip(lane)
+        .for_each(|(sum, bytes)| *sum += bytes);
+}

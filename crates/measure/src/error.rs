@@ -1,0 +1,56 @@
+//! Why could a run not be measured? One sentence each: what, where, what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use engine::EngineError;
+use spec::{Bytes, Workload};
+
+/// A place that cannot be prepared, or a run that is lost.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// Somebody asked for an end (SIGINT, SIGTERM): the run in progress is dropped.
+    #[error("interrupted")]
+    Interrupted,
+    /// The engine cannot go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The operating system refused something about the target.
+    #[error(transparent)]
+    Os(#[from] os::OsError),
+    /// The target is not what it would have to be.
+    #[error("{}: {what}", path.display())]
+    Target {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        what: String,
+    },
+    /// A workload that this target cannot be asked.
+    #[error(
+        "--bs {bs} does not fit direct I/O on this target: block sizes must be a multiple of {unit}; \
+         choose such a one, or measure buffered with --cache both"
+    )]
+    Unaligned {
+        /// What was asked.
+        bs: Bytes,
+        /// What it must be a multiple of.
+        unit: Bytes,
+    },
+    /// A block that the target is too small for.
+    #[error(
+        "`{workload}` needs {needed} and the target holds {span}: \
+         choose a smaller --bs or fewer --threads, or a larger --size"
+    )]
+    TooSmall {
+        /// What was asked.
+        workload: Box<Workload>,
+        /// Bytes that its threads need at least.
+        needed: Bytes,
+        /// Bytes there are.
+        span: Bytes,
+    },
+    /// The soaker could not be started.
+    #[error("the soaker's threads cannot be started: {0}; measure without it")]
+    Account(io::Error),
+}

@@ -1,0 +1,78 @@
+//! Where do runs happen? The one interface that real and virtual time share.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use engine::Engine;
+use record::{Cpu, Environment};
+use spec::{Bytes, EngineName, Pass, Run, Workload};
+
+use crate::MeasureError;
+
+/// One submitter: an engine, the depth it is kept at and the part of the target it works on.
+pub struct Lane {
+    /// How its requests go out.
+    pub engine: Box<dyn Engine>,
+    /// Requests it keeps outstanding.
+    pub depth: u32,
+    /// Bytes of the target that its offsets are drawn from.
+    pub range: Range<u64>,
+}
+
+/// A target made ready for one run.
+pub struct Prepared {
+    /// One lane for each thread.
+    pub lanes: Vec<Lane>,
+    /// The engine that `auto` became.
+    pub engine: EngineName,
+    /// Bytes of the span in the page cache now; `None` where that cannot be told.
+    pub cached_bytes: Option<u64>,
+    /// Whether each block may be visited once only, since a second visit would find it in the page cache.
+    pub once: bool,
+    /// Whether the run ends with a flush inside its clock.
+    pub flush: bool,
+}
+
+/// The processors' account of one run.
+pub trait Account {
+    /// Called right before the first submission.
+    fn begin(&mut self);
+    /// Called right after the last reaping, with what was spent since.
+    fn end(&mut self) -> Cpu;
+}
+
+/// A target, real or simulated, with everything that is around it.
+pub trait Place {
+    /// What it is.
+    fn environment(&self) -> &Environment;
+    /// The same, to add what was learnt of it elsewhere.
+    fn environment_mut(&mut self) -> &mut Environment;
+    /// Bytes that offsets are drawn from.
+    fn span_bytes(&self) -> u64;
+    /// Whether `workload` can be asked of it.
+    ///
+    /// # Errors
+    /// A sentence that says why not.
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError>;
+    /// Lays out what has to be there before the first run; `span` asks for exactly the size of an earlier time.
+    ///
+    /// # Errors
+    /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError>;
+    /// Makes the target ready for a run and opens its engines.
+    ///
+    /// # Errors
+    /// Where that fails; the run is lost then, the place is not.
+    fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError>;
+    /// Starts the processors' account for a run of this pass, which may take a moment for its baseline.
+    ///
+    /// # Errors
+    /// Where the account cannot be had.
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError>;
+    /// What the null engine takes a request at this depth, in nanoseconds.
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64;
+    /// The place's own clock, in nanoseconds from an instant of its own; what the budget is counted in.
+    fn clock_ns(&self) -> u64;
+    /// Unix time in milliseconds; 0 in virtual time.
+    fn unix_ms(&self) -> u64;
+}

@@ -1,0 +1,231 @@
+//! The measured window: keep every slot busy until the time is over; submit, reap, account, and nothing else.
+//!
+//! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
+//! divides, and the clock is read once a batch.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::{Completion, Engine, EngineError, Errno, Operation, Request};
+use record::Latency;
+use spec::Nanos;
+
+use crate::offsets::Offsets;
+
+/// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
+const ERROR_KINDS: usize = 16;
+
+/// Most steps of a series that are kept: two hours of the longest.
+const MOST_STEPS: u64 = 1 << 16;
+
+/// What one lane saw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    /// First submission.
+    pub start: Nanos,
+    /// Last reaping that counts, the closing flush included.
+    pub end: Nanos,
+    /// The closing flush alone.
+    pub flush_ns: u64,
+    pub bytes: u64,
+    pub ios: u64,
+    pub read_ios: u64,
+    pub short_transfers: u64,
+    pub errors: Vec<(Errno, u64)>,
+    pub latency: Latency,
+    pub step_ns: u64,
+    pub step_bytes: Vec<u64>,
+}
+
+/// How long, and how it ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    pub runtime: Nanos,
+    /// Whether a closing flush belongs to the run.
+    pub flush: bool,
+}
+
+/// One lane's loop with all that it needs, allocated before the window opens.
+pub(crate) struct Window<'a> {
+    engine: &'a mut dyn Engine,
+    offsets: Offsets,
+    terms: Terms,
+    stop: &'a AtomicBool,
+    /// Free slots, the next to be used last.
+    free: Vec<u32>,
+    /// What is in each slot, and when it was handed over.
+    issued: Vec<(Request, Nanos)>,
+    batch: Vec<Request>,
+    done: Vec<Completion>,
+    tally: Tally,
+    /// End of the running step and the bytes in it so far.
+    step_end: Nanos,
+    bytes_before_step: u64,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(
+        engine: &'a mut dyn Engine,
+        offsets: Offsets,
+        depth: u32,
+        terms: Terms,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let slots = depth as usize;
+        let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, 100_000_000);
+        let nothing = Request {
+            slot: 0,
+            operation: Operation::Read,
+            offset: 0,
+            length: 0,
+        };
+        let tally = Tally {
+            errors: Vec::with_capacity(ERROR_KINDS),
+            step_ns,
+            step_bytes: Vec::with_capacity((terms.runtime.0 / step_ns + 1).min(MOST_STEPS) as usize),
+            ..Tally::default()
+        };
+        Self {
+            engine,
+            offsets,
+            terms,
+            stop,
+            free: (0..depth).rev().collect(),
+            issued: vec![(nothing, Nanos(0)); slots],
+            batch: Vec::with_capacity(slots),
+            done: Vec::with_capacity(slots),
+            tally,
+            step_end: Nanos(0),
+            bytes_before_step: 0,
+        }
+    }
+
+    /// Runs to the end of the time, of the offsets or of the user's patience, and leaves nothing in flight.
+    pub(crate) fn run(mut self) -> Result<Tally, EngineError> {
+        let mut now = self.engine.now();
+        self.tally.start = now;
+        self.step_end = Nanos(now.0 + self.tally.step_ns);
+        let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
+        while now < deadline && !self.stop.load(Ordering::Relaxed) {
+            self.submit(now)?;
+            if self.all_free() {
+                break;
+            }
+            now = self.reap()?;
+            self.account(now);
+        }
+        self.tally.end = now;
+        self.close()?;
+        Ok(self.tally)
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
+        self.batch.clear();
+        while let Some(slot) = self.free.pop() {
+            let Some(request) = self.offsets.next(slot) else {
+                self.free.push(slot);
+                break;
+            };
+            self.issued[slot as usize] = (request, now);
+            self.batch.push(request);
+        }
+        self.engine.submit(&self.batch)
+    }
+
+    #[inline]
+    fn reap(&mut self) -> Result<Nanos, EngineError> {
+        self.done.clear();
+        self.engine.reap(1, &mut self.done)?;
+        Ok(self.engine.now())
+    }
+
+    #[inline]
+    fn account(&mut self, now: Nanos) {
+        if now >= self.step_end {
+            self.close_steps(now);
+        }
+        for completion in &self.done {
+            let (request, issued) = self.issued[completion.slot as usize];
+            self.free.push(completion.slot);
+            match completion.result {
+                Ok(moved) => {
+                    self.tally.bytes += u64::from(moved);
+                    self.tally.ios += 1;
+                    self.tally.read_ios += u64::from(request.operation == Operation::Read);
+                    self.tally.short_transfers += u64::from(moved < request.length);
+                    self.tally.latency.add(now.0 - issued.0);
+                }
+                Err(errno) => count_error(&mut self.tally.errors, errno),
+            }
+        }
+    }
+
+    /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.
+    #[cold]
+    fn close_steps(&mut self, now: Nanos) {
+        while now >= self.step_end {
+            if self.tally.step_bytes.len() < self.tally.step_bytes.capacity() {
+                self.tally
+                    .step_bytes
+                    .push(self.tally.bytes - self.bytes_before_step);
+            }
+            self.bytes_before_step = self.tally.bytes;
+            self.step_end.0 += self.tally.step_ns;
+        }
+    }
+
+    /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too;
+    /// otherwise the window has closed without it, as it had opened without a full queue.
+    fn close(&mut self) -> Result<(), EngineError> {
+        while !self.all_free() {
+            let now = self.reap()?;
+            if self.terms.flush {
+                self.account(now);
+                self.tally.end = now;
+            } else {
+                self.free
+                    .extend(self.done.iter().map(|completion| completion.slot));
+            }
+        }
+        if self.terms.flush {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), EngineError> {
+        let before = self.engine.now();
+        let flush = Request {
+            slot: 0,
+            operation: Operation::Flush,
+            offset: 0,
+            length: 0,
+        };
+        self.engine.submit(&[flush])?;
+        self.done.clear();
+        while self.done.is_empty() {
+            self.engine.reap(1, &mut self.done)?;
+        }
+        if let Err(errno) = self.done[0].result {
+            count_error(&mut self.tally.errors, errno);
+        }
+        self.tally.end = self.engine.now();
+        self.tally.flush_ns = self.tally.end.0 - before.0;
+        Ok(())
+    }
+
+    fn all_free(&self) -> bool {
+        self.free.len() == self.issued.len()
+    }
+}
+
+/// Counts an error without allocating; kinds beyond the last place are counted there.
+#[cold]
+fn count_error(errors: &mut Vec<(Errno, u64)>, errno: Errno) {
+    match errors.iter().position(|(known, _)| *known == errno) {
+        Some(kind) => errors[kind].1 += 1,
+        None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
+        None => errors[ERROR_KINDS - 1].1 += 1,
+    }
+}

@@ -1,0 +1,73 @@
+//! Doing a study: run after run, each kept before the next begins, until the planner or the user says enough.
+
+use std::sync::atomic::AtomicBool;
+
+use measure::{MeasureError, Place};
+use record::{Record, RecordError, StudyFile};
+use spec::{Question, Run};
+
+use crate::planner::{Observation, Step, next};
+
+/// Whoever watches: told before and after each run.
+pub trait Observer {
+    /// A run begins; `runs` were made before it, and `spent_ns` of the budget is gone.
+    fn begins(&mut self, run: &Run, runs: usize, spent_ns: u64);
+    /// It ended with this record.
+    fn ended(&mut self, record: &Record);
+}
+
+/// How a study came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Every cell was measured as often as it is worth.
+    Answered,
+    /// The budget is spent.
+    BudgetSpent,
+    /// Somebody asked for an end; the same study can be taken up again.
+    Interrupted,
+}
+
+/// Why a study cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The target or the engine.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// The study file.
+    #[error(transparent)]
+    File(#[from] RecordError),
+}
+
+/// Takes the study in `file` from where it is to its end.
+///
+/// # Errors
+/// What keeps runs from being measured or kept. All records made before are in the file.
+pub fn conduct(
+    question: &Question,
+    place: &mut dyn Place,
+    file: &mut StudyFile,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Ending, StudyError> {
+    let mut seen: Vec<Observation> = file.records()?.iter().map(Observation::from).collect();
+    loop {
+        let run = match next(question, &seen) {
+            Step::Run(run) => run,
+            Step::Answered => return Ok(Ending::Answered),
+            Step::BudgetSpent => return Ok(Ending::BudgetSpent),
+        };
+        observer.begins(
+            &run,
+            seen.len(),
+            seen.iter().map(|observation| observation.spent_ns).sum(),
+        );
+        let record = match measure::measure(place, &run, stop) {
+            Ok(record) => record,
+            Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
+            Err(error) => return Err(error.into()),
+        };
+        file.append(&record)?;
+        observer.ended(&record);
+        seen.push(Observation::from(&record));
+    }
+}
