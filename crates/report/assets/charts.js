@@ -1,0 +1,282 @@
+// What does each chart show? Findings enter, plotly's traces and layout leave. Pure: nothing here touches the page.
+
+'use strict';
+
+const Charts = (() => {
+  // Viridis without its ends that fade into the ground; lightness rises evenly, so it holds in grey and for
+  // colour-blind readers. Shapes tell the depths apart as well.
+  const LIGHT = { line: '#e1e4e3', ink: '#1a1f24', soft: '#5a646e', card: '#ffffff', accent: '#0b6b70', low: '#f2f5f4',
+    steps: ['#35b779', '#1f9e89', '#26828e', '#31688e', '#46327e', '#440154'] };
+  const DARK = { line: '#2e353a', ink: '#e7eaec', soft: '#a0abb4', card: '#1b2024', accent: '#56c5c4', low: '#242c30',
+    steps: ['#5b7fb5', '#2f9fa0', '#35b779', '#6ece58', '#b5de2b', '#fde725'] };
+  const SHAPES = ['circle', 'square', 'diamond', 'triangle-up', 'triangle-down', 'pentagon', 'hexagon', 'star'];
+  const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif';
+
+  const theme = (dark) => (dark ? DARK : LIGHT);
+
+  // --- Numbers as text, by the same rules as the rest of the page ---------------------------------------------
+
+  const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  function number(value) {
+    if (value === null || !Number.isFinite(value)) return '\u2013';
+    const size = Math.abs(value);
+    if (size >= 99.95) return (value < 0 ? '\u2212' : '') + grouped(size.toFixed(0));
+    if (size >= 9.995) return value.toFixed(1);
+    if (size >= 0.9995 || size === 0) return value.toFixed(2);
+    return size >= 0.01 ? value.toFixed(3) : value.toPrecision(2);
+  }
+  function size(bytes) {
+    const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, 'GiB'] : bytes >= 2 ** 20 ? [2 ** 20, 'MiB']
+      : bytes >= 1024 ? [1024, 'KiB'] : [1, 'B'];
+    const count = bytes / unit;
+    return `${Number.isInteger(count) ? count : number(count)} ${name}`;
+  }
+  function span(us) {
+    if (us >= 999500) return `${number(us / 1e6)} s`;
+    return us >= 999.5 ? `${number(us / 1e3)} ms` : `${number(us)} µs`;
+  }
+  const round = (value) => (value >= 1 ? grouped(String(value)) : String(value));
+  const roundSpan = (us) => (us >= 1e6 ? `${us / 1e6} s` : us >= 1000 ? `${us / 1e3} ms` : `${us} µs`);
+
+  // --- The study seen by way, depth and block size ------------------------------------------------------------
+
+  const distinct = (values) => [...new Set(values)].sort((a, b) => a - b);
+  const way = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
+
+  function study(findings) {
+    const cells = findings.cells;
+    const known = findings.levels.map((level) => level.pap_mbps).filter((pap) => pap > 0);
+    return {
+      findings,
+      sizes: distinct(cells.map((cell) => cell.bs_bytes)),
+      depths: distinct(cells.map((cell) => cell.iodepth)),
+      pap: known.length ? Math.min(...known) : null,
+      of: (key) => cells.filter((cell) => way(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
+    };
+  }
+
+  // The i-th of `count` steps of the palette, between two of its colours where there are more or fewer.
+  function colour(steps, i, count) {
+    const place = count > 1 ? (i / (count - 1)) * (steps.length - 1) : steps.length - 1;
+    const [from, to] = [steps[Math.floor(place)], steps[Math.ceil(place)]];
+    const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
+    const mix = (k) => Math.round(part(from, k) + (part(to, k) - part(from, k)) * (place % 1));
+    return `rgb(${mix(0)}, ${mix(1)}, ${mix(2)})`;
+  }
+
+  // --- Axes ---------------------------------------------------------------------------------------------------
+
+  // Round values from low to high: decades, and 2 and 5 between them where decades alone would be few.
+  function ticks(low, high) {
+    const decades = Math.log10(high / low);
+    const steps = decades > 2.2 ? [1] : decades > 1.1 ? [1, 3] : [1, 2, 3, 5, 7];
+    const values = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+      for (const step of steps) {
+        const value = Number((step * 10 ** power).toPrecision(3));
+        if (value >= low && value <= high) values.push(value);
+      }
+    }
+    return values;
+  }
+
+  // A logarithmic axis over `values` with a margin; `say` writes its ticks.
+  function logAxis(values, say, look, margin = 0.12) {
+    const positive = values.filter((value) => value > 0);
+    if (!positive.length) return { type: 'log', gridcolor: look.line };
+    const ends = [Math.log10(Math.min(...positive)), Math.log10(Math.max(...positive))];
+    const pad = Math.max((ends[1] - ends[0]) * margin, 0.12);
+    const range = [ends[0] - pad, ends[1] + pad];
+    const tickvals = ticks(10 ** range[0], 10 ** range[1]);
+    return { type: 'log', range, tickvals, ticktext: tickvals.map(say), gridcolor: look.line, zeroline: false, ticks: '' };
+  }
+
+  // Every size has its grid line; labels are thinned on a narrow chart.
+  function sizeAxis(sizes, look, width) {
+    const every = Math.ceil((sizes.length * 52) / Math.max(width - 60, 100));
+    return { ...logAxis(sizes, size, look, 0.04), tickvals: sizes, tickangle: 0,
+      ticktext: sizes.map((bytes, i) => (i % every === 0 ? size(bytes) : '')) };
+  }
+
+  function layout(look, x, y, title) {
+    return {
+      height: 330,
+      margin: { l: 54, r: 14, t: 30, b: 40 },
+      paper_bgcolor: 'rgba(0,0,0,0)',
+      plot_bgcolor: 'rgba(0,0,0,0)',
+      font: { family: SANS, size: 12, color: look.soft },
+      xaxis: { fixedrange: false, ...x },
+      yaxis: { fixedrange: false, ...y },
+      annotations: [{ text: title, x: 0, xref: 'paper', xanchor: 'left', y: 1, yref: 'paper', yanchor: 'bottom',
+        yshift: 8, xshift: -50, showarrow: false, font: { size: 12, color: look.soft } }],
+      showlegend: false,
+      hovermode: 'closest',
+      hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { family: SANS, size: 13, color: look.ink }, align: 'left' },
+      dragmode: 'zoom',
+    };
+  }
+
+  function hover(cell) {
+    const soaker = cell.soaker_us === null ? '' : `, soaker ${number(cell.soaker_us)} µs`;
+    const bad = cell.errors + cell.short_transfers;
+    return [
+      `<b>${size(cell.bs_bytes)}, depth ${cell.iodepth}</b> (achieved ${number(cell.achieved_depth)})`,
+      `${number(cell.mbps.value)} MB/s (${number(cell.mbps.low)} to ${number(cell.mbps.high)}), ${number(cell.iops)} requests/s`,
+      `p50 ${span(cell.latency_us.p50)}, p99 ${span(cell.latency_us.p99)}, longest ${span(cell.latency_us.max)}`,
+      `charged ${number(cell.charged_us)} µs a request${soaker}`,
+      `${cell.runs} runs, ${cell.engine}${cell.cached ? ', answered by a cache' : ''}${bad ? `, ${bad} failed or short` : ''}`,
+    ].join('<br>');
+  }
+  const HOVER = '%{customdata}<extra></extra>';
+  const QUIET = { hoverinfo: 'skip', showlegend: false };
+
+  // --- Throughput against block size --------------------------------------------------------------------------
+
+  // Values of one line at every size of the study; null where none was measured, which breaks the line.
+  const along = (sizes, line, pick) => sizes.map((bytes) => {
+    const cell = line.find((other) => other.bs_bytes === bytes);
+    return cell ? pick(cell) : null;
+  });
+
+  function depthTraces(line, depth, of, look) {
+    const i = of.depths.indexOf(depth);
+    const ink = colour(look.steps, i, of.depths.length);
+    const mean = (cell) => cell.mbps.value;
+    const group = { meta: { depth }, name: `depth ${depth}` };
+    const curve = of.findings.curves.find((other) => way(other) === way(line[0]) && other.iodepth === depth);
+    const half = curve && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
+    const traces = [
+      { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(mean),
+        line: { color: ink, width: 1, dash: 'dot' } },
+      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, mean),
+        error_y: { type: 'data', symmetric: false, array: along(of.sizes, line, (c) => c.mbps.high - c.mbps.value),
+          arrayminus: along(of.sizes, line, (c) => Math.min(c.mbps.value - c.mbps.low, c.mbps.value * 0.9)),
+          color: ink, thickness: 1, width: 2 },
+        line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i % SHAPES.length] },
+        customdata: along(of.sizes, line, hover), hovertemplate: HOVER },
+    ];
+    if (half) {
+      traces.push({ ...QUIET, ...group, mode: 'markers', x: [half.bs_bytes], y: [mean(half)],
+        marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } });
+    }
+    return traces;
+  }
+
+  function throughput(of, key, look, width) {
+    const cells = of.of(key);
+    const data = distinct(cells.map((cell) => cell.iodepth))
+      .flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look));
+    const all = of.findings.cells.map((cell) => cell.mbps.value);
+    const y = logAxis(of.pap ? [...all, of.pap] : all, round, look, 0.06);
+    const chart = layout(look, sizeAxis(of.sizes, look, width), y, 'MB/s');
+    if (of.pap) {
+      chart.shapes = [{ type: 'line', xref: 'paper', x0: 0, x1: 1, y0: of.pap, y1: of.pap,
+        line: { color: look.soft, width: 1.5, dash: 'dash' } }];
+      chart.annotations.push({ text: `PAP ${number(of.pap)}`, xref: 'paper', x: 0.01, xanchor: 'left', y: Math.log10(of.pap),
+        yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
+    }
+    return { data, layout: chart };
+  }
+
+  // --- Block size x depth -------------------------------------------------------------------------------------
+
+  function heat(of, key, look, width) {
+    const cells = of.of(key);
+    const at = (depth, bytes) => cells.find((cell) => cell.iodepth === depth && cell.bs_bytes === bytes);
+    const best = Math.max(...cells.map((cell) => cell.mbps.value));
+    const rows = (pick) => of.depths.map((depth) => of.sizes.map((bytes) => {
+      const cell = at(depth, bytes);
+      return cell ? pick(cell) : null;
+    }));
+    const short = (mbps) => (mbps >= 9999.5 ? `${(mbps / 1000).toFixed(1)}k` : mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2));
+    const data = [{ type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String), z: rows((c) => (100 * c.mbps.value) / best),
+      text: rows((c) => short(c.mbps.value)).map((row) => row.map((text) => text ?? '')), texttemplate: '%{text}',
+      textfont: { size: width < 420 ? 9 : 11 }, customdata: rows((c) => `${hover(c)}<br>${((100 * c.mbps.value) / best).toFixed(0)}% of the best`),
+      hovertemplate: HOVER, hoverongaps: false, zmin: 0, zmax: 100, xgap: 1, ygap: 1,
+      colorscale: [[0, look.low], [1, look.accent]],
+      colorbar: { thickness: 8, outlinewidth: 0, ticksuffix: '%', tickvals: [0, 50, 95], len: 1, xpad: 4 }, showscale: width >= 420 }];
+    const labels = of.sizes.map(size);
+    const every = Math.ceil((labels.length * 50) / Math.max(width - 100, 100));
+    const x = { type: 'category', showgrid: false, tickangle: 0, tickvals: labels, ticktext: labels.map((l, i) => (i % every ? '' : l)),
+      zeroline: false, categoryorder: 'array', categoryarray: labels };
+    const y = { type: 'category', showgrid: false, zeroline: false, categoryorder: 'array', categoryarray: of.depths.map(String) };
+    const chart = layout(look, x, y, 'depth');
+    chart.shapes = of.findings.advice
+      .filter((advice) => `${advice.pattern} ${advice.settings.cache} ${advice.rw}` === key)
+      .map((advice) => [of.sizes.indexOf(advice.settings.bs), of.depths.indexOf(advice.settings.iodepth)])
+      .filter(([x0, y0]) => x0 >= 0 && y0 >= 0)
+      .map(([x0, y0]) => ({ type: 'rect', x0: x0 - 0.5, x1: x0 + 0.5, y0: y0 - 0.5, y1: y0 + 0.5,
+        line: { color: look.ink, width: 2.5 }, fillcolor: 'rgba(0,0,0,0)' }));
+    return { data, layout: chart };
+  }
+
+  // --- Throughput against latency -----------------------------------------------------------------------------
+
+  // At most three block sizes: the smallest, the middle and the largest of those with the most depths.
+  function tracedSizes(cells) {
+    const depths = (bytes) => cells.filter((cell) => cell.bs_bytes === bytes).length;
+    const sizes = distinct(cells.map((cell) => cell.bs_bytes));
+    const most = Math.max(...sizes.map(depths));
+    const full = sizes.filter((bytes) => depths(bytes) >= Math.max(2, most * 0.6));
+    const from = full.length ? full : sizes;
+    return distinct([from[0], from[(from.length - 1) >> 1], from[from.length - 1]]);
+  }
+
+  function latency(of, key, look, width) {
+    const cells = of.of(key);
+    const sizes = tracedSizes(cells);
+    const data = sizes.flatMap((bytes, i) => {
+      const line = cells.filter((cell) => cell.bs_bytes === bytes).sort((a, b) => a.iodepth - b.iodepth);
+      const ink = colour(look.steps, sizes.length - 1 - i, sizes.length);
+      const x = line.map((cell) => cell.mbps.value);
+      const shared = { x, legendgroup: String(bytes), customdata: line.map(hover), hovertemplate: HOVER };
+      return [
+        { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => c.latency_us.p50), cliponaxis: false,
+          text: line.map((c) => String(c.iodepth)), textposition: 'bottom center', textfont: { size: 10, color: look.soft },
+          line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
+        { ...shared, name: `${size(bytes)}, p99`, showlegend: false, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
+          line: { color: ink, width: 1.5, dash: 'dot' }, marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
+      ];
+    });
+    const x = logAxis(data.flatMap((trace) => trace.x), round, look);
+    const y = logAxis(data.flatMap((trace) => trace.y), roundSpan, look);
+    const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
+    chart.showlegend = true;
+    chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink }, itemclick: 'toggle' };
+    chart.margin.b = 46;
+    return { data, layout: chart, width };
+  }
+
+  // --- Cost a request -----------------------------------------------------------------------------------------
+
+  function fitLine(fit, sizes) {
+    const [low, high] = [Math.log2(sizes[0]), Math.log2(sizes[sizes.length - 1])];
+    const x = Array.from({ length: 41 }, (_, i) => 2 ** (low + ((high - low) * i) / 40));
+    return { x, y: x.map((bytes) => fit.fixed_us.value + (fit.marginal_us_per_kib.value * bytes) / 1024) };
+  }
+
+  function cost(of, key, look, width) {
+    const cells = of.of(key);
+    const own = distinct(cells.map((cell) => cell.bs_bytes));
+    const fit = (bound) => of.findings.cost.find((item) => way(item) === key && item.bound === bound);
+    const [charged, soaker] = [fit('charged'), fit('soaker')];
+    const band = `${look.accent}22`;
+    const data = [];
+    if (charged) data.push({ ...QUIET, ...fitLine(charged, own), mode: 'lines', line: { color: look.accent, width: 2 } });
+    if (soaker) {
+      data.push({ ...QUIET, ...fitLine(soaker, own), mode: 'lines', line: { color: look.accent, width: 1.5, dash: 'dash' },
+        ...(charged ? { fill: 'tonexty', fillcolor: band } : {}) });
+    }
+    const points = (some, pick, marker) => ({ mode: 'markers', x: some.map((c) => c.bs_bytes), y: some.map(pick), marker,
+      customdata: some.map(hover), hovertemplate: HOVER, meta: { points: true } });
+    const soaked = cells.filter((cell) => cell.soaker_us !== null);
+    if (soaked.length) {
+      data.push(points(soaked, (c) => c.soaker_us, { symbol: 'circle-open', size: 7, color: look.soft, line: { width: 1.5 } }));
+    }
+    data.push(points(cells, (c) => c.charged_us, { size: 5, color: look.ink, opacity: 0.7 }));
+    const values = of.findings.cells.flatMap((cell) => [cell.charged_us, cell.soaker_us ?? cell.charged_us]);
+    return { data, layout: layout(look, sizeAxis(of.sizes, look, width), logAxis(values, round, look, 0.06), 'µs a request') };
+  }
+
+  return { study, theme, number, size, colour, kinds: { throughput, heat, latency, cost } };
+})();

@@ -1,0 +1,206 @@
+// What brings the page to life: unpacks plotly.js, draws every chart, copies settings, and makes CSV files.
+// On <html> it leaves how many charts are drawn (data-charts), the errors it met (data-errors), and data-ready.
+
+'use strict';
+
+(() => {
+  const root = document.documentElement;
+  const page = JSON.parse(document.getElementById('data').textContent);
+  const of = Charts.study(page.findings);
+  const hiddenDepths = new Set();
+  const darkness = matchMedia('(prefers-color-scheme: dark)');
+  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'] };
+  let errors = 0;
+  let printing = false;
+
+  function failed(error) {
+    errors += 1;
+    root.dataset.errors = String(errors);
+    root.dataset.error = String((error && error.message) || error);
+  }
+  root.dataset.errors = '0';
+  root.dataset.charts = '0';
+  addEventListener('error', (event) => failed(event.error || event.message));
+  addEventListener('unhandledrejection', (event) => failed(event.reason));
+  document.addEventListener('securitypolicyviolation', (event) => failed(`forbidden: ${event.blockedURI}`));
+
+  // --- Charts -------------------------------------------------------------------------------------------------
+
+  async function unpack(text) {
+    const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return new Response(stream).text();
+  }
+
+  async function loadLibrary() {
+    const script = document.createElement('script');
+    script.textContent = await unpack(document.getElementById('library').textContent);
+    document.head.append(script);
+    if (!window.Plotly) throw new Error('plotly.js did not start');
+  }
+
+  // In print two charts stand side by side, whatever the window was; they are drawn for that width.
+  const PRINT_WIDTH = 320;
+
+  async function draw(figure) {
+    const plot = figure.querySelector('.plot');
+    const look = Charts.theme(darkness.matches && !printing);
+    const width = printing ? PRINT_WIDTH : plot.clientWidth;
+    const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.way, look, width);
+    for (const trace of chart.data) {
+      if (trace.meta && hiddenDepths.has(trace.meta.depth)) trace.visible = false;
+    }
+    if (printing) Object.assign(chart.layout, { width: PRINT_WIDTH, height: 260 });
+    plot.querySelector('.pending')?.remove();
+    await Plotly.react(plot, chart.data, chart.layout, CONFIG);
+  }
+
+  const figures = [...document.querySelectorAll('.chart')];
+
+  async function drawAll() {
+    let drawn = 0;
+    for (const figure of figures) {
+      try {
+        await draw(figure);
+        drawn += 1;
+      } catch (error) {
+        failed(error);
+      }
+      root.dataset.charts = String(drawn);
+      // Between two charts the page answers its reader.
+      await new Promise((resume) => setTimeout(resume));
+    }
+  }
+
+  function drawNow(forPrint) {
+    printing = forPrint;
+    if (window.Plotly) figures.forEach((figure) => draw(figure).catch(failed));
+  }
+  addEventListener('beforeprint', () => drawNow(true));
+  addEventListener('afterprint', () => drawNow(false));
+  darkness.addEventListener('change', () => { drawNow(printing); depthButtons(); });
+
+  // --- Depths shown -------------------------------------------------------------------------------------------
+
+  function depthButtons() {
+    const place = document.querySelector('.depths');
+    if (!place) return;
+    const look = Charts.theme(darkness.matches);
+    const buttons = of.depths.map((depth, i) => {
+      const button = document.createElement('button');
+      const swatch = document.createElement('i');
+      swatch.style.background = Charts.colour(look.steps, i, of.depths.length);
+      button.type = 'button';
+      button.setAttribute('aria-pressed', String(!hiddenDepths.has(depth)));
+      button.setAttribute('aria-label', `depth ${depth}`);
+      button.append(swatch, String(depth));
+      button.addEventListener('click', () => toggleDepth(depth, button));
+      return button;
+    });
+    place.replaceChildren('Depth', ...buttons);
+  }
+
+  function toggleDepth(depth, button) {
+    if (!hiddenDepths.delete(depth)) hiddenDepths.add(depth);
+    button.setAttribute('aria-pressed', String(!hiddenDepths.has(depth)));
+    figures.filter((figure) => figure.dataset.chart === 'throughput').forEach((figure) => draw(figure).catch(failed));
+  }
+
+  // --- Cells as rows ------------------------------------------------------------------------------------------
+
+  const COLUMNS = [
+    ['pattern', (c) => c.pattern], ['rw', (c) => c.rw], ['cache', (c) => c.cache], ['bs_bytes', (c) => c.bs_bytes],
+    ['iodepth', (c) => c.iodepth], ['threads', (c) => c.threads], ['engine', (c) => c.engine], ['runs', (c) => c.runs],
+    ['mbps', (c) => c.mbps.value], ['mbps_low', (c) => c.mbps.low], ['mbps_high', (c) => c.mbps.high], ['iops', (c) => c.iops],
+    ...['min', 'p50', 'p90', 'p99', 'p999', 'max', 'mean'].map((name) => [`latency_us_${name}`, (c) => c.latency_us[name]]),
+    ['achieved_depth', (c) => c.achieved_depth], ['charged_us', (c) => c.charged_us], ['soaker_us', (c) => c.soaker_us],
+    ['core_share', (c) => c.core_share], ['errors', (c) => c.errors], ['short_transfers', (c) => c.short_transfers],
+    ['cached', (c) => c.cached],
+  ];
+  const cellRows = () => page.findings.cells.map((cell) => COLUMNS.map(([, pick]) => pick(cell)));
+
+  function element(name, content, ...kind) {
+    const made = document.createElement(name);
+    made.textContent = content;
+    made.classList.add(...kind);
+    return made;
+  }
+
+  function cellTable() {
+    const table = document.createElement('table');
+    const head = table.createTHead().insertRow();
+    head.append(...COLUMNS.map(([name]) => element('th', name.replaceAll('_', ' '), 'number')));
+    const body = table.createTBody();
+    for (const row of cellRows()) {
+      const line = body.insertRow();
+      line.append(...row.map((value, i) => {
+        const whole = typeof value !== 'number' || Number.isInteger(value);
+        const text = COLUMNS[i][0] === 'bs_bytes' ? Charts.size(value) : value === null ? '\u2013' : whole ? String(value) : Charts.number(value);
+        return element('td', text, 'number');
+      }));
+    }
+    return table;
+  }
+
+  const details = document.getElementById('cells');
+  details?.addEventListener('toggle', () => {
+    const place = details.querySelector('.scroll');
+    if (details.open && !place.firstChild) place.append(cellTable());
+  });
+
+  // --- Files and the clipboard --------------------------------------------------------------------------------
+
+  const field = (value) => {
+    const text = value === null ? '' : String(value);
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const csv = (columns, rows) => [columns, ...rows].map((row) => row.map(field).join(',')).join('\n') + '\n';
+
+  function save(name, text) {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  for (const button of document.querySelectorAll('[data-csv]')) {
+    button.addEventListener('click', () => {
+      const text = button.dataset.csv === 'runs'
+        ? csv(page.runs.columns, page.runs.rows)
+        : csv(COLUMNS.map(([name]) => name), cellRows());
+      save(`halfpower-${button.dataset.csv}.csv`, text);
+    });
+  }
+
+  // The clipboard is closed to pages opened from a file in some browsers; selecting the text always works.
+  async function copy(button) {
+    const code = button.closest('.copy').querySelector('code');
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = 'Selected';
+    }
+    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+  }
+  for (const button of document.querySelectorAll('.copy button')) button.addEventListener('click', () => copy(button));
+
+  // --- Start --------------------------------------------------------------------------------------------------
+
+  async function start() {
+    depthButtons();
+    if (figures.length) {
+      await loadLibrary();
+      await drawAll();
+    }
+  }
+  start()
+    .catch((error) => {
+      failed(error);
+      const sorry = 'This browser could not draw the chart; its numbers are in the table below.';
+      for (const place of document.querySelectorAll('.pending')) place.textContent = sorry;
+    })
+    .finally(() => { root.dataset.ready = 'yes'; });
+})();

@@ -1,0 +1,343 @@
+//! What does a report look like? Writes one from a made-up disk; nothing in it was measured.
+//!
+//! `cargo run -p halfpower-report --example sample_report > sample.html`. Cells come from a formula: a request
+//! takes a fixed time and a time for each byte, a few run side by side, and a link admits no more than its rate.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write, stdout};
+
+use analyse::{
+    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
+};
+use record::{Cpu, Device, FileSystem, Latency, Machine, Record, Series};
+use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
+
+const LINK_MBPS: f64 = 1970.0;
+const KIB: f64 = 1024.0;
+
+/// One way through the made-up disk.
+struct Way {
+    pattern: Pattern,
+    rw: Direction,
+    cache: Cache,
+    fixed_us: f64,
+    stream_mbps: f64,
+    parallelism: f64,
+    ceiling_mbps: f64,
+    cost_fixed_us: f64,
+    cost_us_per_kib: f64,
+}
+
+#[rustfmt::skip]
+const WAYS: [Way; 6] = [
+    Way { pattern: Pattern::Sequential, rw: Direction::Read, cache: Cache::Device, fixed_us: 62.0, stream_mbps: 1450.0, parallelism: 14.0, ceiling_mbps: 1730.0, cost_fixed_us: 3.1, cost_us_per_kib: 0.021 },
+    Way { pattern: Pattern::Sequential, rw: Direction::Read, cache: Cache::Both, fixed_us: 4.0, stream_mbps: 5200.0, parallelism: 1.6, ceiling_mbps: 1650.0, cost_fixed_us: 2.4, cost_us_per_kib: 0.31 },
+    Way { pattern: Pattern::Sequential, rw: Direction::Write, cache: Cache::Device, fixed_us: 24.0, stream_mbps: 980.0, parallelism: 6.0, ceiling_mbps: 1080.0, cost_fixed_us: 3.4, cost_us_per_kib: 0.026 },
+    Way { pattern: Pattern::Sequential, rw: Direction::Write, cache: Cache::Both, fixed_us: 5.0, stream_mbps: 3100.0, parallelism: 1.3, ceiling_mbps: 940.0, cost_fixed_us: 3.0, cost_us_per_kib: 0.44 },
+    Way { pattern: Pattern::Random, rw: Direction::Read, cache: Cache::Device, fixed_us: 81.0, stream_mbps: 1400.0, parallelism: 22.0, ceiling_mbps: 1690.0, cost_fixed_us: 3.6, cost_us_per_kib: 0.022 },
+    Way { pattern: Pattern::Random, rw: Direction::Write, cache: Cache::Device, fixed_us: 27.0, stream_mbps: 900.0, parallelism: 5.0, ceiling_mbps: 890.0, cost_fixed_us: 3.9, cost_us_per_kib: 0.027 },
+];
+
+impl Way {
+    /// Request time in microseconds and throughput in MB/s of a request of `bs` bytes at `depth`.
+    fn at(&self, bs: u64, depth: u32) -> (f64, f64) {
+        let alone_us = self.fixed_us + bs as f64 / self.stream_mbps;
+        let side_by_side = f64::from(depth).min(self.parallelism);
+        let free = side_by_side * bs as f64 / alone_us;
+        let mbps = (free.powi(-4) + self.ceiling_mbps.powi(-4)).powf(-0.25);
+        (f64::from(depth) * bs as f64 / mbps, mbps)
+    }
+
+    /// Whether a thrifty study would have looked at this cell; buffered paths only coarsely.
+    fn measured(&self, bs: u64, depth: u32) -> bool {
+        let power = bs.trailing_zeros();
+        match self.cache {
+            Cache::Device => !(self.pattern == Pattern::Random && (power == 13 || power == 19) && depth > 2),
+            _ => power.is_multiple_of(2) && [1, 4, 32].contains(&depth),
+        }
+    }
+}
+
+/// A value that wavers by `share`, the same at each call with the same `salt`.
+fn wavering(value: f64, share: f64, salt: u64) -> f64 {
+    let turn = (salt.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
+    value * (1.0 + share * (2.0 * turn - 1.0))
+}
+
+fn about(value: f64, share: f64) -> Interval {
+    Interval { value, low: value * (1.0 - share), high: value * (1.0 + share) }
+}
+
+fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
+    let salt = bs * 31 + u64::from(depth) * 7 + way.fixed_us as u64;
+    let (latency_us, exact) = way.at(bs, depth);
+    let mbps = wavering(exact, 0.02, salt);
+    let charged_us = wavering(way.cost_fixed_us + way.cost_us_per_kib * bs as f64 / KIB, 0.05, salt + 1);
+    let tail = 1.25 + 0.35 * f64::from(depth).log2();
+    CellFinding {
+        rw: way.rw,
+        pattern: way.pattern,
+        cache: way.cache,
+        iodepth: depth,
+        threads: 1,
+        bs_bytes: bs,
+        engine: EngineName::IoUring,
+        runs: 3,
+        mbps: about(mbps, 0.012 + 0.05 / f64::from(depth + 1)),
+        iops: mbps * 1e6 / bs as f64,
+        latency_us: LatencySummary {
+            min: latency_us * 0.7,
+            p50: latency_us * 0.96,
+            p90: latency_us * tail.sqrt(),
+            p99: latency_us * tail,
+            p999: latency_us * tail * 1.6,
+            max: latency_us * tail * 4.0,
+            mean: latency_us,
+        },
+        achieved_depth: f64::from(depth) * 0.985,
+        charged_us,
+        soaker_us: (depth == 1 || depth == 32).then(|| wavering(charged_us * 1.24 + 0.9, 0.05, salt + 2)),
+        core_share: charged_us * mbps / bs as f64,
+        errors: 0,
+        short_transfers: 0,
+        cached: false,
+        series_mbps: (0..8).map(|step| wavering(mbps, 0.03, salt + step)).collect(),
+        series_step_ms: 50.0,
+    }
+}
+
+fn cells() -> Vec<CellFinding> {
+    let mut cells = Vec::new();
+    for way in &WAYS {
+        for depth in [1, 2, 4, 8, 16, 32] {
+            let sizes = (12..=20).map(|power| 1 << power);
+            cells.extend(sizes.filter(|bs| way.measured(*bs, depth)).map(|bs| cell(way, bs, depth)));
+        }
+    }
+    cells
+}
+
+fn curve(cells: &[&CellFinding], way: &Way) -> Curve {
+    let best = cells.iter().max_by(|a, b| a.mbps.value.total_cmp(&b.mbps.value)).expect("every depth has cells");
+    let half = cells.iter().position(|c| c.mbps.value * 2.0 >= best.mbps.value).expect("the best reaches half");
+    let n_half = way.fixed_us * way.stream_mbps;
+    Curve {
+        rw: way.rw,
+        pattern: way.pattern,
+        cache: way.cache,
+        iodepth: best.iodepth,
+        peak_mbps: best.mbps.value,
+        peak_bs_bytes: best.bs_bytes,
+        half_power_bs_bytes: cells[half].bs_bytes,
+        half_power_bracketed: half > 0,
+        n_half_bytes: (best.iodepth == 1).then_some(n_half),
+        n_half_low_bytes: (best.iodepth == 1).then_some(n_half * 0.96),
+        n_half_high_bytes: (best.iodepth == 1).then_some(n_half * 1.04),
+        rap_over_pap: (way.cache == Cache::Device).then_some(best.mbps.value / LINK_MBPS),
+    }
+}
+
+fn curves(cells: &[CellFinding]) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for way in &WAYS {
+        let same = |c: &&CellFinding| (c.pattern, c.rw, c.cache) == (way.pattern, way.rw, way.cache);
+        let mut depths: Vec<u32> = cells.iter().filter(same).map(|c| c.iodepth).collect();
+        depths.dedup();
+        for depth in depths {
+            let line: Vec<&CellFinding> = cells.iter().filter(same).filter(|c| c.iodepth == depth).collect();
+            curves.push(curve(&line, way));
+        }
+    }
+    curves
+}
+
+fn cost(way: &Way, bound: Bound) -> Cost {
+    let (fixed, marginal) = match bound {
+        Bound::Charged => (way.cost_fixed_us, way.cost_us_per_kib),
+        Bound::Soaker => (way.cost_fixed_us * 1.24 + 0.9, way.cost_us_per_kib * 1.24),
+    };
+    let us = [fixed + marginal * 4.0, fixed + marginal * 1024.0];
+    let direct = if way.cache.direct() { "direct" } else { "buffered" };
+    Cost {
+        path: format!("{} {direct} {}", way.pattern, way.rw),
+        rw: way.rw,
+        pattern: way.pattern,
+        cache: way.cache,
+        bound,
+        fixed_us: about(fixed, 0.06),
+        marginal_us_per_kib: about(marginal, 0.09),
+        core_saturates_mbps: [4096.0 / us[0], 1048576.0 / us[1]],
+        core_saturates_iops: 1e6 / us[0],
+        ms_per_mb: [us[0] * 1e3 / 4096.0, us[1] * 1e3 / 1048576.0],
+        cells: 54,
+    }
+}
+
+fn limits(way: &Way) -> Limits {
+    Limits {
+        rw: way.rw,
+        pattern: way.pattern,
+        cache: way.cache,
+        fixed_us: Some(about(way.fixed_us, 0.02)),
+        stream_mbps: Some(about(way.stream_mbps, 0.03)),
+        parallelism: way.cache.direct().then_some(way.parallelism),
+        ceiling_mbps: Some(about(way.ceiling_mbps, 0.01)),
+        ceiling_iops: None,
+    }
+}
+
+fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
+    let best = |cells: &mut dyn Iterator<Item = &CellFinding>| cells.map(|c| c.mbps.value).fold(0.0, f64::max);
+    let fitting: Vec<&CellFinding> =
+        cells.iter().filter(|c| (c.pattern, c.rw, c.cache) == (pattern, rw, Cache::Device)).collect();
+    let peak = best(&mut fitting.iter().copied());
+    let good = fitting.iter().filter(|c| c.mbps.value >= 0.95 * peak);
+    let ms_per_mb = |c: &CellFinding| c.charged_us * 1e3 / c.bs_bytes as f64;
+    let pick = good.min_by(|a, b| (a.latency_us.p99).total_cmp(&b.latency_us.p99)).expect("the peak is near itself");
+    let settings = Workload {
+        rw: Rw::of(pattern, rw),
+        bs: Bytes(pick.bs_bytes),
+        iodepth: pick.iodepth,
+        engine: EngineName::IoUring,
+        ..Workload::default()
+    };
+    Advice {
+        rw,
+        pattern,
+        settings,
+        mbps: pick.mbps.value,
+        share_of_peak: pick.mbps.value / peak,
+        cpu_ms_per_mb: ms_per_mb(pick),
+        p99_us: pick.latency_us.p99,
+        sentence: format!(
+            "For {pattern} {rw}s use {} blocks at depth {}: {:.0} MB/s, {:.0}% of the best, for {:.3} ms of processor \
+             time a megabyte.",
+            Bytes(pick.bs_bytes),
+            pick.iodepth,
+            pick.mbps.value,
+            100.0 * pick.mbps.value / peak,
+            ms_per_mb(pick)
+        ),
+    }
+}
+
+fn levels() -> Vec<LevelFinding> {
+    let level = |name: &str, pap: Option<f64>, rap: Option<f64>, source: &str, narrowest: bool| LevelFinding {
+        level: name.to_string(),
+        pap_mbps: pap,
+        rap_mbps: rap,
+        source: source.to_string(),
+        narrowest,
+    };
+    vec![
+        level("memory", Some(25_600.0), Some(11_200.0), "one channel of DDR4-3200", false),
+        level("processor", None, Some(5_240.0), "no advertised figure; one core saturates there", false),
+        level("PCIe link", Some(LINK_MBPS), Some(1_730.0), "2 lanes at 8 GT/s, 128b/130b", true),
+        level("media", None, Some(1_730.0), "the device does not advertise it; give --peak from its data sheet", false),
+    ]
+}
+
+fn record(cell: &CellFinding, repeat: u32) -> Record {
+    let mut latency = Latency::default();
+    for value in [cell.latency_us.min, cell.latency_us.p50, cell.latency_us.p99, cell.latency_us.max] {
+        latency.add((value * 1e3) as u64);
+    }
+    let elapsed_ns = 400_000_000;
+    let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
+    let ios = bytes / cell.bs_bytes;
+    let charged_ns = (cell.charged_us * 1e3) as u64 * ios;
+    let workload = Workload {
+        rw: Rw::of(cell.pattern, cell.rw),
+        bs: Bytes(cell.bs_bytes),
+        iodepth: cell.iodepth,
+        cache: cell.cache,
+        ..Workload::default()
+    };
+    let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == cell.pattern);
+    Record {
+        run: Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 },
+        engine: cell.engine,
+        span_bytes: 1 << 30,
+        started_unix_ms: 1_790_000_000_000 + u64::from(repeat) * 60_000,
+        spent_ns: elapsed_ns + 20_000_000,
+        elapsed_ns,
+        flush_ns: 0,
+        bytes,
+        ios,
+        read_ios: if cell.rw == Direction::Read { ios } else { 0 },
+        short_transfers: 0,
+        errors: BTreeMap::new(),
+        latency,
+        achieved_depth: cell.achieved_depth,
+        cpu: Cpu { user_ns: charged_ns / 3, system_ns: charged_ns * 2 / 3, ..Cpu::default() },
+        series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
+        harness_ns_per_io: 118.0,
+        cached_bytes: Some(0),
+    }
+}
+
+/// Findings of a made-up disk, and the records they would rest on.
+pub fn sample() -> (Findings, Vec<Record>) {
+    let cells = cells();
+    let records: Vec<Record> = cells.iter().flat_map(|cell| (0..3).map(|repeat| record(cell, repeat))).collect();
+    let advice = [Pattern::Sequential, Pattern::Random]
+        .into_iter()
+        .flat_map(|pattern| [Direction::Read, Direction::Write].map(|rw| advice(&cells, pattern, rw)))
+        .collect();
+    let findings = Findings {
+        target: "/srv/sample data".to_string(),
+        machine: Machine {
+            kernel: "6.12.0-sample".to_string(),
+            cpu_model: "Sample Processor 8-Core".to_string(),
+            cpus: 8,
+            memory: Bytes(16 << 30),
+            virtualised: None,
+        },
+        filesystem: Some(FileSystem { kind: "ext4".to_string(), options: "rw,relatime".to_string(), block: Bytes(4096) }),
+        device: Some(Device {
+            name: "nvme0n1".to_string(),
+            model: Some("Sample SSD 512".to_string()),
+            transport: Some("nvme".to_string()),
+            rotational: Some(false),
+            size: Bytes(512_110_190_592),
+            logical_block: Bytes(512),
+            physical_block: Bytes(4096),
+            write_cache: Some("write back".to_string()),
+            scheduler: Some("none".to_string()),
+            read_ahead: Some(Bytes(128 << 10)),
+        }),
+        started_unix_ms: 1_790_000_000_000,
+        runs: records.len(),
+        seconds: records.iter().map(|record| record.spent_ns as f64 / 1e9).sum(),
+        verdict: vec![
+            "This path reads at 1730 MB/s and writes at 1080 MB/s.".to_string(),
+            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry.".to_string(),
+            "Read with 256KiB blocks at depth 8; more depth adds latency and nothing else.".to_string(),
+        ],
+        levels: levels(),
+        bottleneck: Bottleneck {
+            level: "PCIe link".to_string(),
+            why: "Reads at every depth from 8 on end at 1730 MB/s, 88% of the link's 1970 MB/s.".to_string(),
+            next: "With more lanes the processor would be next: one core saturates at 5240 MB/s.".to_string(),
+        },
+        curves: curves(&cells),
+        limits: WAYS.iter().map(limits).collect(),
+        cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
+        advice,
+        warnings: vec![
+            "This is a sample: its numbers come from a formula, nothing was measured.".to_string(),
+            "The buffered paths were measured at 3 depths and 5 block sizes only.".to_string(),
+        ],
+        cells,
+        harness_ns_per_io: 118.0,
+    };
+    (findings, records)
+}
+
+#[allow(dead_code, reason = "the tests use the sample alone")]
+fn main() -> std::io::Result<()> {
+    let (findings, records) = sample();
+    let mut out = BufWriter::new(stdout().lock());
+    report::html(&findings, &records, "halfpower study '/srv/sample data' --budget 4m", &mut out)?;
+    out.flush()
+}

@@ -1,0 +1,118 @@
+//! What does a study look like to those who were not there? Findings enter, one HTML file leaves.
+//!
+//! The file stands alone: text, tables and the ladder of levels are written here, the charts are drawn by the
+//! page's own script with plotly.js, which travels inside the file. A content policy in the page forbids every
+//! request. Without JavaScript the charts are missing and their tables are not.
+
+use std::io::{self, Write};
+
+use analyse::Findings;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use record::Record;
+
+use crate::html_advice::advice;
+use crate::html_answer::{answer, warnings};
+use crate::html_charts::{charts, ways};
+use crate::html_data::data;
+use crate::html_measured::{definitions, measured, raw_numbers};
+use crate::html_path::path_section;
+use crate::html_tables::half_power_and_cost;
+
+/// plotly.js, deflated and in base64 by the build script.
+const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
+const STYLE: &str = include_str!("../assets/report.css");
+const CHARTS: &str = include_str!("../assets/charts.js");
+const SCRIPT: &str = include_str!("../assets/report.js");
+/// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
+
+/// Writes the report page: findings, the records they rest on, and the command that measured them.
+///
+/// # Errors
+/// Whatever `out` answers when it is written to.
+pub fn html(findings: &Findings, records: &[Record], command: &str, out: &mut impl Write) -> io::Result<()> {
+    let data = data(findings, records);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(findings))
+            body {
+                a.skip href="#answer" { "To the answer" }
+                (banner(findings))
+                main {
+                    (answer(findings))
+                    (warnings(findings))
+                    (path_section(findings))
+                    (advice(findings, records))
+                    (charts(findings))
+                    (half_power_and_cost(findings))
+                    (measured(findings, records, command))
+                    (raw_numbers(findings, data.runs_left_out))
+                    (definitions())
+                }
+                (footer())
+                script #data type="application/json" { (PreEscaped(&data.json)) }
+                script #library type="application/octet-stream" { (PreEscaped(LIBRARY)) }
+                script { (PreEscaped(CHARTS)) (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    out.write_all(page.into_string().as_bytes())
+}
+
+fn head(findings: &Findings) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            // Without an icon of its own a page served over HTTP would ask the server for one.
+            link rel="icon" href="data:,";
+            title { "halfpower: " (findings.target) }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// The sections that the page has for these findings: where the link goes, and its word.
+fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
+    let charted = !ways(findings).is_empty();
+    let tabled = !findings.curves.is_empty() || !findings.cost.is_empty();
+    let all = [
+        (true, ("answer", "Answer")),
+        (!findings.levels.is_empty(), ("path", "Path")),
+        (!findings.advice.is_empty(), ("advice", "Advice")),
+        (charted, ("throughput", "Throughput")),
+        (charted, ("heat", "Heat map")),
+        (charted, ("latency", "Latency")),
+        (charted, ("cost", "Cost")),
+        (tabled, ("tables", "Tables")),
+        (true, ("measured", "Method")),
+        (true, ("words", "Words")),
+    ];
+    all.into_iter().filter(|(there, _)| *there).map(|(_, section)| section).collect()
+}
+
+fn banner(findings: &Findings) -> Markup {
+    html! {
+        header.banner {
+            p.brand { "half" b { "power" } }
+            nav aria-label="Sections" {
+                @for (id, word) in sections(findings) { a href={ "#" (id) } { (word) } }
+            }
+        }
+    }
+}
+
+fn footer() -> Markup {
+    html! {
+        footer {
+            p {
+                "Written by halfpower " (env!("CARGO_PKG_VERSION")) ". Charts by plotly.js (MIT), which is inside this \
+                 file; nothing is fetched and nothing is sent."
+            }
+        }
+    }
+}

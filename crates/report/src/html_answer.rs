@@ -1,0 +1,131 @@
+//! What is the answer? The verdict's sentences, four key figures, and how far to trust them.
+
+use analyse::{Bound, CellFinding, Cost, Curve, Findings};
+use maud::{Markup, html};
+use spec::Direction;
+
+use crate::html_format::{UNKNOWN, date, mbps, number, path, size};
+
+/// The top of the page: what was measured, the verdict and the key figures.
+pub fn answer(findings: &Findings) -> Markup {
+    html! {
+        section #answer {
+            p.eyebrow { (subject(findings)) }
+            h1 { code { (findings.target) } }
+            div.verdict {
+                @if findings.verdict.is_empty() { p { "Nothing has been measured yet, so there is no answer." } }
+                @for sentence in &findings.verdict { p { (sentence) } }
+            }
+            div.tiles {
+                (peak_tile(findings, Direction::Read))
+                (peak_tile(findings, Direction::Write))
+                (half_power_tile(findings))
+                (cost_tile(findings))
+            }
+        }
+    }
+}
+
+/// The device, the runs and the day, as far as they are known.
+fn subject(findings: &Findings) -> String {
+    let device = findings.device.as_ref().map(|device| device.model.clone().unwrap_or_else(|| device.name.clone()));
+    let runs = format!("{} runs in {} s", number_of(findings.runs), number(findings.seconds));
+    let day = (findings.started_unix_ms > 0).then(|| date(findings.started_unix_ms));
+    [device, Some(runs), day].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn number_of(count: usize) -> String {
+    if count < 100 { count.to_string() } else { number(count as f64) }
+}
+
+/// A figure: what it is, its value and unit, and what it holds for.
+fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
+    html! {
+        div.tile {
+            p.what { (what) }
+            p.value { (value) @if !unit.is_empty() { " " span { (unit) } } }
+            p.about { (about) }
+        }
+    }
+}
+
+fn peak_tile(findings: &Findings, rw: Direction) -> Markup {
+    let what = if rw == Direction::Read { "Peak read" } else { "Peak write" };
+    let fitting = findings.cells.iter().filter(|cell| cell.rw == rw && !cell.cached);
+    let best = fitting.max_by(|a, b| a.mbps.value.total_cmp(&b.mbps.value));
+    let about = |c: &CellFinding| {
+        format!("{}, {} blocks, depth {}", path(c.pattern, c.cache, c.rw), size(c.bs_bytes as f64), c.iodepth)
+    };
+    match best {
+        Some(cell) => tile(what, &number(cell.mbps.value), "MB/s", &about(cell)),
+        None => tile(what, UNKNOWN, "", "not measured"),
+    }
+}
+
+/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it.
+pub fn half_power_size(curve: &Curve) -> String {
+    let bound = if curve.half_power_bracketed { "" } else { "≤ " };
+    format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
+}
+
+fn half_power_tile(findings: &Findings) -> Markup {
+    let direct = findings.curves.iter().any(|curve| curve.cache.direct());
+    let fitting = || findings.curves.iter().filter(|curve| curve.cache.direct() || !direct);
+    let best = |rw| fitting().filter(|c| c.rw == rw).max_by(|a, b| a.peak_mbps.total_cmp(&b.peak_mbps));
+    let Some(best) = best(Direction::Read).or_else(|| best(Direction::Write)) else {
+        return tile("Half power", UNKNOWN, "", "not measured");
+    };
+    let way = |c: &Curve| (c.pattern, c.cache, c.rw);
+    let alone = fitting().find(|c| way(c) == way(best) && c.iodepth == 1 && best.iodepth != 1);
+    let alone = alone.map_or_else(String::new, |curve| format!("; at depth 1 {}", half_power_size(curve)));
+    let about = format!("{} at depth {}{alone}", path(best.pattern, best.cache, best.rw), best.iodepth);
+    let whole = half_power_size(best);
+    let (value, unit) = whole.rsplit_once(' ').unwrap_or((&whole, ""));
+    tile("Half power from", value, unit, &about)
+}
+
+/// The charged cost of the first path, reads and direct ones before others, and what the soaker makes of it.
+fn cost_tile(findings: &Findings) -> Markup {
+    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
+    let Some(cost) = charged.min_by_key(|cost| (!cost.cache.direct(), cost.rw, cost.pattern)) else {
+        return tile("Processor cost", UNKNOWN, "", "not measured");
+    };
+    let way = |c: &Cost| (c.pattern, c.cache, c.rw);
+    let soaker = findings.cost.iter().find(|other| other.bound == Bound::Soaker && way(other) == way(cost));
+    let above = soaker.map_or_else(String::new, |soaker| {
+        let (fixed, marginal) = (soaker.fixed_us.value, soaker.marginal_us_per_kib.value);
+        format!("; all the machine spent: {} + {} a KiB", number(fixed), number(marginal))
+    });
+    let unit = format!("µs + {} a KiB", number(cost.marginal_us_per_kib.value));
+    tile("Processor cost", &number(cost.fixed_us.value), &unit, &format!("a request, {}{above}", cost.path))
+}
+
+/// How far to trust the numbers; left out where there is nothing to say.
+pub fn warnings(findings: &Findings) -> Markup {
+    html! {
+        section #trust {
+            h2 { "How far to trust it" }
+            @if findings.warnings.is_empty() {
+                p.lead { "The analysis has no reservations about these numbers." }
+            } @else {
+                ul.warnings { @for warning in &findings.warnings { li { (warning) } } }
+            }
+            @if findings.harness_ns_per_io > 0.0 {
+                p.lead {
+                    "halfpower itself takes " (number(findings.harness_ns_per_io)) " ns of a request on this machine: \
+                     that much of every latency and cost is the instrument's."
+                }
+            }
+        }
+    }
+}
+
+/// The share of a peak in words.
+pub fn share(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// A throughput that may not be known.
+pub fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| "unknown".to_string(), mbps)
+}

@@ -1,0 +1,217 @@
+//! Which charts does the page have? A place for each, which the page's script draws in, with its table behind it.
+//!
+//! A *way* is one pattern, cache setting and direction; every kind of chart has one small multiple a way.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use analyse::{Bound, CellFinding, Cost, Findings};
+use maud::{Markup, html};
+use spec::{Cache, Direction, Pattern};
+
+use crate::html_format::{UNKNOWN, heading, number, path, size, span};
+
+/// One way through the path: what the small multiples differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    pub pattern: Pattern,
+    pub cache: Cache,
+    pub rw: Direction,
+}
+
+impl Way {
+    fn of(cell: &CellFinding) -> Self {
+        Self { pattern: cell.pattern, cache: cell.cache, rw: cell.rw }
+    }
+
+    /// The key that the page's script finds its cells by.
+    fn key(self) -> String {
+        format!("{} {} {}", self.pattern, self.cache, self.rw)
+    }
+
+    fn words(self) -> String {
+        path(self.pattern, self.cache, self.rw)
+    }
+}
+
+/// Every way that was measured: direct before buffered, so that the device's own charts stand together.
+pub fn ways(findings: &Findings) -> Vec<Way> {
+    let distinct: BTreeSet<Way> = findings.cells.iter().map(Way::of).collect();
+    let mut ways: Vec<Way> = distinct.into_iter().collect();
+    ways.sort_by_key(|way| (!way.cache.direct(), way.pattern, way.rw, way.cache));
+    ways
+}
+
+/// The cells of one way, with the block sizes and depths that occur among them.
+struct Grid<'a> {
+    way: Way,
+    cells: Vec<&'a CellFinding>,
+    sizes: Vec<u64>,
+    depths: Vec<u32>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(findings: &'a Findings, way: Way) -> Self {
+        let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| Way::of(cell) == way).collect();
+        let sizes: BTreeSet<u64> = cells.iter().map(|cell| cell.bs_bytes).collect();
+        let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+        Self { way, cells, sizes: sizes.into_iter().collect(), depths: depths.into_iter().collect() }
+    }
+
+    fn best_mbps(&self) -> f64 {
+        self.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max)
+    }
+
+    /// A table of block sizes down and depths across; `say` writes one cell.
+    fn table(&self, caption: &str, say: impl Fn(&CellFinding) -> String) -> Markup {
+        let at = |bs: u64, depth: u32| self.cells.iter().find(|cell| cell.bs_bytes == bs && cell.iodepth == depth);
+        html! {
+            div.scroll tabindex="0" role="region" aria-label=(caption) {
+                table {
+                    caption { (caption) }
+                    thead {
+                        tr {
+                            th scope="col" { "Block size" }
+                            @for depth in &self.depths { th.number scope="col" { "depth " (depth) } }
+                        }
+                    }
+                    tbody {
+                        @for bs in &self.sizes {
+                            tr {
+                                th scope="row" { (size(*bs as f64)) }
+                                @for depth in &self.depths {
+                                    td.number { (at(*bs, *depth).map_or_else(|| UNKNOWN.to_string(), |cell| say(cell))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A place for a chart of one kind and way, and its table.
+fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
+    let words = heading(&grid.way.words());
+    html! {
+        figure.chart data-chart=(kind) data-way=(grid.way.key()) {
+            figcaption { (words) }
+            div.plot role="img" aria-label={ (words) ": " (what) ". The numbers are in the table that follows." } {
+                p.pending { "This chart is drawn by the page's script." }
+            }
+            details { summary { "Numbers" } (table) }
+        }
+    }
+}
+
+/// The four sections of charts; nothing where no cell was measured.
+pub fn charts(findings: &Findings) -> Markup {
+    let grids: Vec<Grid> = ways(findings).into_iter().map(|way| Grid::of(findings, way)).collect();
+    html! {
+        @if !grids.is_empty() {
+            noscript { p.lead { "The charts need JavaScript; the tables below them do not." } }
+            (throughput(findings, &grids))
+            (heat(&grids))
+            (latency(&grids))
+            (cost(findings, &grids))
+        }
+    }
+}
+
+fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
+    let pap = findings.levels.iter().any(|level| level.pap_mbps.is_some());
+    html! {
+        section #throughput {
+            h2 { "Throughput against block size" }
+            p.lead {
+                "A line for each depth, with the 95% interval of its run means. A ring marks where a line first \
+                 reaches half of its own peak, its " a href="#def-half" { "half-power size" } "."
+                @if pap { " The dashed rule is the narrowest advertised peak." }
+                " Dots join sizes with unmeasured ones between them."
+            }
+            div.depths role="group" aria-label="Depths shown" {}
+            div.multiples {
+                @for grid in grids {
+                    (figure("throughput", grid, "throughput against block size, a line for each depth",
+                        grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
+                }
+            }
+        }
+    }
+}
+
+fn heat(grids: &[Grid]) -> Markup {
+    html! {
+        section #heat {
+            h2 { "Block size and depth together" }
+            p.lead {
+                "MB/s in each cell; the colour is its share of the best of its chart. What was not measured is blank. \
+                 A box marks the advised settings."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("heat", grid, "a map of throughput over block size and depth",
+                        grid.table("Share of the best, in percent", |cell| {
+                            format!("{:.0}", 100.0 * cell.mbps.value / grid.best_mbps())
+                        })))
+                }
+            }
+        }
+    }
+}
+
+fn latency(grids: &[Grid]) -> Markup {
+    html! {
+        section #latency {
+            h2 { "Throughput against latency" }
+            p.lead {
+                "What more depth buys and what it costs: each line runs through the depths of one block size (their \
+                 numbers stand at the points). Solid is the median, dotted the 99th percentile. Where a line turns \
+                 upwards, depth no longer adds throughput, only waiting."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("latency", grid, "throughput against median and 99th percentile latency, by depth",
+                        grid.table("Latency, p50 / p99", |cell| {
+                            format!("{} / {}", span(cell.latency_us.p50), span(cell.latency_us.p99))
+                        })))
+                }
+            }
+        }
+    }
+}
+
+fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
+    html! {
+        section #cost {
+            h2 { "What a request costs the processor" }
+            p.lead {
+                "Microseconds of processor time a request against block size, with the fit fixed + marginal × KiB. \
+                 The band lies between what the process was " a href="#def-charged" { "charged" } " (solid, dots) \
+                 and all that the machine spent, from the " a href="#def-soaker" { "soaker" } " (dashed, rings)."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("cost", grid, &cost_words(findings, grid.way),
+                        grid.table("Microseconds a request, charged / soaker", |cell| {
+                            let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
+                            format!("{} / {soaker}", number(cell.charged_us))
+                        })))
+                }
+            }
+        }
+    }
+}
+
+/// The fits of one way in words, for those who do not see the chart.
+fn cost_words(findings: &Findings, way: Way) -> String {
+    let same = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == (way.pattern, way.cache, way.rw);
+    let mut words = "processor time a request against block size".to_string();
+    for cost in findings.cost.iter().filter(same) {
+        let bound = if cost.bound == Bound::Charged { "charged" } else { "soaker" };
+        let (fixed, marginal) = (cost.fixed_us.value, cost.marginal_us_per_kib.value);
+        let _ = write!(words, "; {bound} {} µs and {} a KiB", number(fixed), number(marginal));
+    }
+    words
+}
