@@ -1,7 +1,122 @@
 //! What do the records say? Records in, findings out; pure, so that the same records always say the same.
+//!
+//! [`analyse`] says everything at once. The pieces are there for whoever plans the next run: [`cells`] groups,
+//! [`curves`] finds half power, [`limits`] and [`costs`] fit, [`advice`] recommends. Every number's definition
+//! stands in `docs/method.md`.
 
+mod advice;
+mod bottleneck;
+mod cells;
+mod cost;
 mod findings;
+pub mod fit;
+pub mod format;
+mod half_power;
+mod interval;
+mod ladder;
+mod limits;
+mod path;
+mod regime;
+mod verdict;
+mod warnings;
 
+use record::{Environment, Record};
+use spec::Question;
+
+pub use advice::advice;
+pub use cells::{cells, cells_within};
+pub use cost::costs;
 pub use findings::{
-    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
+    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary,
+    LevelFinding, Limits,
 };
+pub use half_power::curves;
+pub use interval::t95;
+pub use ladder::levels;
+pub use limits::limits;
+
+use bottleneck::{Evidence, judge};
+use path::{Path, paths};
+use regime::{Regimes, regimes};
+use warnings::{Grounds, warnings};
+
+/// Everything that `records`, taken in `environment` to answer `question`, have to say.
+///
+/// Any records will do, in any order: of an interrupted study, of runs that failed, of none at all. What they
+/// do not tell is `None` or left out, and a warning says so.
+pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> Findings {
+    let levels = levels(question, environment);
+    let gathered = cells::gather(&levels, records);
+    let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
+    let paths = paths(&cells);
+    let fitted: Vec<(Path<'_>, Regimes<'_>)> = paths
+        .iter()
+        .map(|path| (path.clone(), regimes(path.usable())))
+        .collect();
+    let curves: Vec<Curve> = fitted
+        .iter()
+        .flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes))
+        .collect();
+    let limits = fitted
+        .iter()
+        .map(|(path, regimes)| limits::limits_of(path, regimes))
+        .collect();
+    let cpus = environment.machine.cpus;
+    let (ladder, bottleneck) = judge(&Evidence {
+        levels: &levels,
+        cells: &cells,
+        paths: &fitted,
+        cpus,
+    });
+    let (costs, advice) = (costs(&cells), advice(&cells));
+    let harness_ns_per_io = harness_ns_per_io(records);
+    let warnings = warnings(&Grounds {
+        question,
+        environment,
+        levels: &levels,
+        records,
+        gathered: &gathered,
+        cells: &cells,
+        paths: &paths,
+        costs: &costs,
+        advice: &advice,
+        harness_ns_per_io,
+    });
+    Findings {
+        target: question.target.clone(),
+        machine: environment.machine.clone(),
+        filesystem: environment.filesystem.clone(),
+        device: environment.device.clone(),
+        started_unix_ms: records
+            .iter()
+            .map(|record| record.started_unix_ms)
+            .min()
+            .unwrap_or(0),
+        runs: records.len(),
+        seconds: records
+            .iter()
+            .map(|record| record.spent_ns as f64 / 1e9)
+            .sum(),
+        verdict: verdict::verdict(&cells, &curves, &bottleneck, &advice),
+        levels: ladder,
+        bottleneck,
+        curves,
+        limits,
+        cost: costs,
+        advice,
+        warnings,
+        harness_ns_per_io,
+        cells,
+    }
+}
+
+/// The median of what the records say, so that one disturbed calibration does not matter; 0 where none does.
+fn harness_ns_per_io(records: &[Record]) -> f64 {
+    let mut all: Vec<f64> = records
+        .iter()
+        .map(|record| record.harness_ns_per_io)
+        .collect();
+    all.retain(|ns| ns.is_finite() && *ns >= 0.0);
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,245 @@
+//! What did each combination of settings give? Records enter, one finding a cell leaves, grouped and sorted.
+//!
+//! Throughput, latency, depth and the charged cost come from the plain runs, the upper bound of cost from the
+//! soaker's. A run that moved nothing counts as a run and brings its errors, but no throughput. A cell whose
+//! plain runs are all missing is left out, and so are runs that both read and write: they fit no curve.
+
+use std::collections::BTreeMap;
+
+use record::{Latency, Level, Record};
+use spec::{Cache, Direction, EngineName, Pass, Pattern};
+
+use crate::ladder::narrowest_pap;
+use crate::{CellFinding, Interval, LatencySummary};
+
+/// What makes two runs the same cell, in the order in which cells are listed.
+type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
+
+/// Share of its span in the page cache above which a buffered read has measured memory.
+const CACHED_SHARE: f64 = 0.1;
+/// How far above a peak advertised performance a result may be before it is a cache's.
+const ABOVE_PAP: f64 = 1.05;
+/// How far above the best direct read a buffered one may be, where no peak is known, before it is a cache's.
+const ABOVE_DIRECT: f64 = 1.5;
+
+/// A cell, and what its records say beyond the finding.
+#[derive(Debug, Clone)]
+pub(crate) struct Gathered {
+    pub finding: CellFinding,
+    /// Largest share of the span that was in the page cache when a run opened; `None` where no run could tell.
+    pub opened_cached: Option<f64>,
+}
+
+/// All cells of these records, by pattern, direction, cache setting, depth, block size, threads and engine.
+///
+/// `cached` rests on what the records alone can tell; [`cells_within`] also knows the advertised peaks.
+pub fn cells(records: &[Record]) -> Vec<CellFinding> {
+    cells_within(&[], records)
+}
+
+/// The same, with `cached` set also where a result is above the peak that a level of the path advertises.
+pub fn cells_within(levels: &[Level], records: &[Record]) -> Vec<CellFinding> {
+    gather(levels, records)
+        .into_iter()
+        .map(|cell| cell.finding)
+        .collect()
+}
+
+pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
+    let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        let workload = &record.run.workload;
+        if let Some(direction) = workload.rw.direction() {
+            let rank = (
+                workload.rw.pattern(),
+                direction,
+                workload.cache,
+                workload.iodepth,
+            );
+            let key = (
+                rank.0,
+                rank.1,
+                rank.2,
+                rank.3,
+                workload.bs.0,
+                workload.threads,
+                record.engine,
+            );
+            groups.entry(key).or_default().push(record);
+        }
+    }
+    let mut cells: Vec<Gathered> = groups
+        .iter()
+        .filter_map(|(key, runs)| cell(key, runs))
+        .collect();
+    mark_cached(levels, &mut cells);
+    cells
+}
+
+fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
+    let of_pass = |pass| {
+        records
+            .iter()
+            .copied()
+            .filter(move |record| record.run.pass == pass)
+    };
+    let plain: Vec<&Record> = of_pass(Pass::Plain).collect();
+    let first = plain.first()?;
+    let valid: Vec<&Record> = plain
+        .iter()
+        .copied()
+        .filter(|r| r.elapsed_ns > 0 && r.bytes > 0 && r.ios > 0)
+        .collect();
+    let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> {
+        valid.iter().map(|record| of(record)).collect()
+    };
+    let total =
+        |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
+    let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
+    let ios = total(&|r| r.ios as f64);
+    let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
+    let finding = CellFinding {
+        rw,
+        pattern,
+        cache,
+        iodepth,
+        threads,
+        bs_bytes,
+        engine,
+        runs: plain.len(),
+        mbps: Interval::of_means(&means(&Record::mbps)),
+        iops: Interval::of_means(&means(&Record::iops)).value,
+        latency_us: latency(&valid),
+        achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
+        charged_us: quotient(charged_ns, ios) / 1e3,
+        soaker_us: soaker_us(of_pass(Pass::Soaker)),
+        core_share: quotient(charged_ns, total(&|r| r.elapsed_ns as f64)),
+        errors: plain
+            .iter()
+            .flat_map(|r| r.errors.values())
+            .fold(0, |sum, count| sum.saturating_add(*count)),
+        short_transfers: plain
+            .iter()
+            .fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
+        cached: false,
+        series_mbps: series_mbps(first),
+        series_step_ms: first.series.step_ns as f64 / 1e6,
+    };
+    Some(Gathered {
+        finding,
+        opened_cached: opened_cached(&plain),
+    })
+}
+
+fn latency(records: &[&Record]) -> LatencySummary {
+    let mut all = Latency::default();
+    records.iter().for_each(|record| all.merge(&record.latency));
+    let us = |ns: u64| ns as f64 / 1e3;
+    LatencySummary {
+        min: us(all.min_ns()),
+        p50: us(all.quantile_ns(0.5)),
+        p90: us(all.quantile_ns(0.9)),
+        p99: us(all.quantile_ns(0.99)),
+        p999: us(all.quantile_ns(0.999)),
+        max: us(all.max_ns()),
+        mean: all.mean_ns() / 1e3,
+    }
+}
+
+/// What the soaker lost, over the requests of the same runs, in microseconds a request.
+fn soaker_us<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
+    let (mut lost_ns, mut ios) = (0.0, 0.0);
+    for record in records.filter(|record| record.ios > 0) {
+        if let Some(soaker) = &record.cpu.soaker {
+            lost_ns += soaker.lost_ns as f64;
+            ios += record.ios as f64;
+        }
+    }
+    (ios > 0.0).then(|| lost_ns / ios / 1e3)
+}
+
+fn series_mbps(record: &Record) -> Vec<f64> {
+    match record.series.step_ns {
+        0 => Vec::new(),
+        step_ns => record
+            .series
+            .bytes
+            .iter()
+            .map(|bytes| *bytes as f64 * 1e3 / step_ns as f64)
+            .collect(),
+    }
+}
+
+fn opened_cached(records: &[&Record]) -> Option<f64> {
+    let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
+    records.iter().filter_map(share).reduce(f64::max)
+}
+
+fn mark_cached(levels: &[Level], cells: &mut [Gathered]) {
+    let above_pap = |cell: &CellFinding| {
+        narrowest_pap(levels, cell.rw).is_some_and(|pap| cell.mbps.value > ABOVE_PAP * pap)
+    };
+    for cell in cells.iter_mut() {
+        let opened = is_buffered_read(&cell.finding)
+            && cell.opened_cached.is_some_and(|share| share > CACHED_SHARE);
+        cell.finding.cached = opened || above_pap(&cell.finding);
+    }
+    if narrowest_pap(levels, Direction::Read).is_some() {
+        return;
+    }
+    for pattern in Pattern::ALL {
+        let direct =
+            |cell: &&Gathered| cell.finding.cache.direct() && cell.finding.rw == Direction::Read;
+        let same = cells.iter().filter(|cell| cell.finding.pattern == *pattern);
+        let Some(best) = same
+            .filter(direct)
+            .map(|cell| cell.finding.mbps.value)
+            .reduce(f64::max)
+        else {
+            continue;
+        };
+        for Gathered { finding, .. } in cells
+            .iter_mut()
+            .filter(|cell| cell.finding.pattern == *pattern)
+        {
+            finding.cached |=
+                is_buffered_read(finding) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
+        }
+    }
+}
+
+fn is_buffered_read(cell: &CellFinding) -> bool {
+    cell.rw == Direction::Read && !cell.cache.direct()
+}
+
+fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// `over / under`, 0 where there is nothing to divide by.
+fn quotient(over: f64, under: f64) -> f64 {
+    if under > 0.0 { over / under } else { 0.0 }
+}
+
+impl CellFinding {
+    /// Whether conclusions may rest on it: it moved bytes, without errors, and not out of a cache.
+    pub fn usable(&self) -> bool {
+        self.mbps.value > 0.0 && self.bs_bytes > 0 && self.errors == 0 && !self.cached
+    }
+
+    /// Requests outstanding over all threads.
+    pub fn total_depth(&self) -> u32 {
+        self.iodepth.saturating_mul(self.threads)
+    }
+
+    /// Time between two completions in microseconds, of requests of the full block size; infinite where
+    /// nothing moved. A byte a microsecond is a decimal MB/s.
+    pub fn time_per_request_us(&self) -> f64 {
+        self.bs_bytes as f64 / self.mbps.value
+    }
+
+    /// Charged processor time a decimal megabyte, in milliseconds.
+    pub fn charged_ms_per_mb(&self) -> f64 {
+        quotient(self.charged_us * 1e3, self.bs_bytes as f64)
+    }
+}

@@ -1,0 +1,113 @@
+//! From which block size on does a path give half of its best? Cells enter, a curve for each depth leaves.
+//!
+//! Half power is RAP >= PAP/2 (Riedel, van Ingen, Gray, 1998). It is said twice: as the smallest size measured
+//! that reaches half of the curve's own peak, and as n1/2 = a/b of the fit time = a + b x size (R. Hockney,
+//! The n1/2 method, 1982), which no choice of sizes moves.
+
+use record::Level;
+use spec::Question;
+
+use crate::fit::{LineFit, fit_line};
+use crate::ladder::narrowest_pap;
+use crate::path::{Path, best, paths};
+use crate::regime::{Regimes, regimes};
+use crate::{CellFinding, Curve};
+
+/// Rounding that half of a peak may lose.
+const ROUNDING: f64 = 1e-9;
+
+/// Throughput against block size, a curve for each pattern, direction, cache setting and depth of `cells`.
+///
+/// Cells that a cache answered stay off a curve, unless they are all it has. A depth at which nothing was
+/// moved without errors has no curve. `levels` are what [`crate::levels`] gives.
+pub fn curves(question: &Question, levels: &[Level], cells: &[CellFinding]) -> Vec<Curve> {
+    let of_path = |path: Path<'_>| {
+        let regimes = regimes(path.usable());
+        curves_of(question, levels, &path, &regimes)
+    };
+    paths(cells).into_iter().flat_map(of_path).collect()
+}
+
+pub(crate) fn curves_of(
+    question: &Question,
+    levels: &[Level],
+    path: &Path<'_>,
+    regimes: &Regimes<'_>,
+) -> Vec<Curve> {
+    let mut depths: Vec<u32> = path.cells.iter().map(|cell| cell.iodepth).collect();
+    depths.dedup();
+    depths
+        .into_iter()
+        .filter_map(|iodepth| curve(question, levels, path, regimes, iodepth))
+        .collect()
+}
+
+fn curve(
+    question: &Question,
+    levels: &[Level],
+    path: &Path<'_>,
+    regimes: &Regimes<'_>,
+    iodepth: u32,
+) -> Option<Curve> {
+    let at_depth = path
+        .cells
+        .iter()
+        .copied()
+        .filter(|cell| cell.iodepth == iodepth);
+    let moved: Vec<&CellFinding> = at_depth
+        .filter(|cell| cell.mbps.value > 0.0 && cell.errors == 0)
+        .collect();
+    let any_usable = moved.iter().any(|cell| cell.usable());
+    let on_curve: Vec<&CellFinding> = moved
+        .into_iter()
+        .filter(|cell| cell.usable() || !any_usable)
+        .collect();
+    let peak = best(on_curve.iter().copied())?;
+    let half = peak.mbps.value / 2.0 * (1.0 - ROUNDING);
+    let reaching = on_curve
+        .iter()
+        .filter(|cell| cell.mbps.value >= half)
+        .map(|cell| cell.bs_bytes);
+    let half_power_bs_bytes = reaching.min().expect("the peak reaches half of itself");
+    let line = depth_line(regimes, iodepth);
+    let interval = line.and_then(|line| line.ratio_interval());
+    Some(Curve {
+        rw: path.rw,
+        pattern: path.pattern,
+        cache: path.cache,
+        iodepth,
+        peak_mbps: peak.mbps.value,
+        peak_bs_bytes: peak.bs_bytes,
+        half_power_bs_bytes,
+        half_power_bracketed: next_smaller(question, half_power_bs_bytes)
+            .is_some_and(|smaller| on_curve.iter().any(|cell| cell.bs_bytes == smaller)),
+        n_half_bytes: line.and_then(|line| line.ratio()),
+        n_half_low_bytes: interval.map(|(low, _)| low),
+        n_half_high_bytes: interval.map(|(_, high)| high),
+        rap_over_pap: narrowest_pap(levels, path.rw)
+            .filter(|_| any_usable)
+            .map(|pap| peak.mbps.value / pap),
+    })
+}
+
+/// Time between completions against size at one depth, in microseconds and bytes, over the cells that no
+/// ceiling bounds: under a ceiling the time says nothing of the request.
+pub(crate) fn depth_line(regimes: &Regimes<'_>, iodepth: u32) -> Option<LineFit> {
+    let own = regimes
+        .cells
+        .iter()
+        .filter(|(cell, regime)| cell.iodepth == iodepth && regime.is_own());
+    let points: Vec<(f64, f64)> = own
+        .map(|(cell, _)| (cell.bs_bytes as f64, cell.time_per_request_us()))
+        .collect();
+    fit_line(&points)
+}
+
+fn next_smaller(question: &Question, bs_bytes: u64) -> Option<u64> {
+    question
+        .bs
+        .iter()
+        .map(|bs| bs.0)
+        .filter(|bs| *bs < bs_bytes)
+        .max()
+}

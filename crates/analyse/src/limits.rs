@@ -1,0 +1,36 @@
+//! What is a path up against, whatever is asked of it? The regimes of its cells enter, physical limits leave.
+
+use crate::path::{Path, paths};
+use crate::regime::{Regimes, regimes};
+use crate::{CellFinding, Interval, Limits};
+
+/// The limits of each path of `cells`: time and rate of a lone request, how many go side by side, ceilings.
+pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
+    paths(cells)
+        .iter()
+        .map(|path| limits_of(path, &regimes(path.usable())))
+        .collect()
+}
+
+pub(crate) fn limits_of(path: &Path<'_>, regimes: &Regimes<'_>) -> Limits {
+    let alone = regimes.line.filter(|_| regimes.base_depth == 1);
+    Limits {
+        rw: path.rw,
+        pattern: path.pattern,
+        cache: path.cache,
+        fixed_us: alone.map(|line| line.intercept_interval()),
+        stream_mbps: alone.and_then(|line| reciprocal(line.slope_interval())),
+        parallelism: regimes.parallelism,
+        ceiling_mbps: regimes.ceiling_mbps,
+        ceiling_iops: regimes.ceiling_iops,
+    }
+}
+
+/// Bytes a microsecond from microseconds a byte; `None` where the time of a byte may be nothing.
+fn reciprocal(interval: Interval) -> Option<Interval> {
+    (interval.low > 0.0).then(|| Interval {
+        value: 1.0 / interval.value,
+        low: 1.0 / interval.high,
+        high: 1.0 / interval.low,
+    })
+}

@@ -1,0 +1,94 @@
+//! How fast, what stops it, what to set? The findings enter, three plain sentences leave.
+
+use spec::Direction;
+
+use crate::path::{best, cache_word, settings_words};
+use crate::{Advice, Bottleneck, CellFinding, Curve, format};
+
+/// The answer in three sentences: how fast, what stops it and how that is known, what to set.
+pub(crate) fn verdict(
+    cells: &[CellFinding],
+    curves: &[Curve],
+    bottleneck: &Bottleneck,
+    advice: &[Advice],
+) -> Vec<String> {
+    vec![
+        how_fast(cells, curves),
+        what_stops(bottleneck),
+        what_to_set(advice),
+    ]
+}
+
+fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {
+    let parts: Vec<String> = Direction::ALL
+        .iter()
+        .filter_map(|rw| fastest(*rw, cells, curves))
+        .collect();
+    match parts.is_empty() {
+        true => "How fast is not known: no run moved bytes without errors and without a cache."
+            .to_string(),
+        false => format!("Fastest: {}.", parts.join("; ")),
+    }
+}
+
+fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<String> {
+    let best = best(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))?;
+    let doing = match rw {
+        Direction::Read => "reading",
+        Direction::Write => "writing",
+    };
+    let same = |curve: &&Curve| {
+        (curve.pattern, curve.rw, curve.cache, curve.iodepth)
+            == (best.pattern, rw, best.cache, best.iodepth)
+    };
+    let half = curves.iter().find(same).map_or(String::new(), |curve| {
+        format!(
+            ", half of it from {}",
+            format::size(curve.half_power_bs_bytes as f64)
+        )
+    });
+    Some(format!(
+        "{} {doing} ({} {}, {}{half})",
+        format::mbps(best.mbps.value),
+        best.pattern,
+        cache_word(best.cache),
+        settings_words(best)
+    ))
+}
+
+fn what_stops(bottleneck: &Bottleneck) -> String {
+    match bottleneck.level.as_str() {
+        "unknown" => format!("What stops it is not known. {}", bottleneck.why),
+        level => format!("What stops it: the {level}. {}", bottleneck.why),
+    }
+}
+
+fn what_to_set(advice: &[Advice]) -> String {
+    let of = |rw| {
+        let fastest = |one: &&Advice, other: &&Advice| one.mbps.total_cmp(&other.mbps);
+        advice
+            .iter()
+            .filter(|advice| advice.rw == rw)
+            .max_by(fastest)
+    };
+    let parts: Vec<String> = Direction::ALL
+        .iter()
+        .filter_map(|rw| of(*rw))
+        .map(|advice| {
+            let set = &advice.settings;
+            format!(
+                "{} I/O with {} blocks, {} deep, for {}s ({} of the best at {} ms of processor a megabyte)",
+                cache_word(set.cache),
+                format::size(set.bs.0 as f64),
+                set.iodepth,
+                advice.rw,
+                format::percent(advice.share_of_peak),
+                format::two_digits(advice.cpu_ms_per_mb)
+            )
+        })
+        .collect();
+    match parts.is_empty() {
+        true => "What to set: nothing can be advised from these runs.".to_string(),
+        false => format!("What to set: {}.", parts.join("; ")),
+    }
+}
