@@ -69,9 +69,10 @@ fn processor_time_can_be_read_while_the_engine_is_boxed() {
     let account = simulated.processor_time();
     let mut engine: Box<dyn Engine> = Box::new(simulated);
     engine.submit(&[read(0, 4096), read(1, 4096)]).unwrap();
-    assert_eq!(account.read().total_ns(), 0);
+    assert_eq!((account.read().total_ns(), account.now()), (0, START));
     for requests in 1..=2 {
         reap(engine.as_mut(), 1);
+        assert_eq!(account.now(), engine.now());
         assert_eq!((account.read().charged_ns, account.read().unseen_ns), (requests * 7280, requests * 3120));
     }
 }
