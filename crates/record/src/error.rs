@@ -105,10 +105,10 @@ pub enum RecordError {
         message: String,
     },
     /// The stream that records go to, or that a trace comes from, broke off.
-    #[error("the records could not be passed on: {reason}; check the stream's other end")]
+    #[error("the records could not be passed on: {error}; check the stream's other end")]
     Stream {
         /// What the system says.
-        reason: String,
+        error: std::io::Error,
     },
 }
 
@@ -139,18 +139,18 @@ impl RecordError {
 
 impl From<std::io::Error> for RecordError {
     fn from(error: std::io::Error) -> Self {
-        Self::Stream { reason: error.to_string() }
+        Self::Stream { error }
     }
 }
 
 impl From<csv::Error> for RecordError {
     fn from(error: csv::Error) -> Self {
-        Self::Stream { reason: error.to_string() }
+        Self::Stream { error: error.into() }
     }
 }
 
 impl From<serde_json::Error> for RecordError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Stream { reason: error.to_string() }
+        Self::Stream { error: error.into() }
     }
 }

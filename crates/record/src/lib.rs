@@ -7,13 +7,17 @@ mod columns;
 mod difference;
 mod environment;
 mod error;
+mod export;
 mod latency;
 mod run_record;
+mod sqlio;
 mod study_file;
 
 pub use columns::{COLUMNS, Column};
 pub use environment::{Device, Environment, FileSystem, Level, Machine};
 pub use error::RecordError;
+pub use export::{write_csv, write_json};
 pub use latency::Latency;
 pub use run_record::{Cpu, CpuTimes, Record, Series, Soaker};
+pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};
 pub use study_file::{Entry, StudyFile};

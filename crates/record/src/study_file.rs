@@ -175,10 +175,14 @@ impl StudyFile {
         let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error);
         let mut statement = self.connection.prepare(ALL).map_err(failed)?;
         let mut rows = statement.query([]).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
+        for wanted in 1.. {
+            let Some(row) = rows.next().map_err(failed)? else { break };
             let (id, environment): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
             let (text, sum): (String, i64) = (row.get(2).map_err(failed)?, row.get(3).map_err(failed)?);
             let environment = usize::try_from(environment - 1).unwrap_or(usize::MAX);
+            if id != wanted {
+                return Err(damaged(&self.path, format!("record {wanted} is missing")));
+            }
             if fnv1a(&text) != sum || environment >= self.environments.len() {
                 return Err(damaged(&self.path, format!("record {id} is not what was written")));
             }
@@ -211,9 +215,10 @@ impl StudyFile {
 
     /// Takes the lock that keeps a second study out for as long as the connection lives.
     fn hold(&self) -> rusqlite::Result<()> {
+        // Leaving PERSIST for DELETE removes, under lock, the empty journal that a killed study leaves behind.
         self.connection.execute_batch(
-            "PRAGMA query_only = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;
-             PRAGMA synchronous = FULL; BEGIN EXCLUSIVE; COMMIT",
+            "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
+             PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT",
         )
     }
 }

@@ -1,0 +1,75 @@
+//! How do records reach a spreadsheet, a database or a script? CSV with a row a record, JSON with all of it.
+//!
+//! Records enter, text leaves to any `Write`. The CSV has a heading line and the [`COLUMNS`] of the study file
+//! under the same names; what is not known is empty. The JSON is an array of objects: the same columns, then
+//! `record` (the whole of it, histogram and series too, as the study file keeps it) and `environment`.
+
+use std::io::Write;
+
+use rusqlite::types::Value;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::{COLUMNS, Environment, Record, RecordError};
+
+/// Writes a heading line and a row for each record.
+///
+/// # Errors
+/// [`RecordError::Stream`] if `out` takes no more.
+pub fn write_csv<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    out: impl Write,
+) -> Result<(), RecordError> {
+    let mut rows = csv::Writer::from_writer(out);
+    rows.write_record(COLUMNS.iter().map(|column| column.name))?;
+    for record in records {
+        rows.write_record(COLUMNS.iter().map(|column| match (column.value)(record) {
+            Value::Integer(value) => value.to_string(),
+            Value::Real(value) => value.to_string(),
+            Value::Text(value) => value,
+            Value::Null | Value::Blob(_) => String::new(),
+        }))?;
+    }
+    Ok(rows.flush()?)
+}
+
+/// Writes an array with an object for each record and the environment that it was taken in.
+///
+/// # Errors
+/// [`RecordError::Stream`] if `out` takes no more.
+pub fn write_json<'a>(
+    records: impl IntoIterator<Item = (&'a Record, &'a Environment)>,
+    mut out: impl Write,
+) -> Result<(), RecordError> {
+    let mut before = "[\n";
+    for (record, environment) in records {
+        out.write_all(before.as_bytes())?;
+        serde_json::to_writer(&mut out, &Whole { record, environment })?;
+        before = ",\n";
+    }
+    out.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })?;
+    Ok(out.flush()?)
+}
+
+/// A record with its columns and its environment.
+struct Whole<'a> {
+    record: &'a Record,
+    environment: &'a Environment,
+}
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(COLUMNS.len() + 2))?;
+        for column in COLUMNS {
+            match (column.value)(self.record) {
+                Value::Integer(value) => map.serialize_entry(column.name, &value)?,
+                Value::Real(value) => map.serialize_entry(column.name, &value)?,
+                Value::Text(value) => map.serialize_entry(column.name, &value)?,
+                Value::Null | Value::Blob(_) => map.serialize_entry(column.name, &())?,
+            }
+        }
+        map.serialize_entry("record", self.record)?;
+        map.serialize_entry("environment", self.environment)?;
+        map.end()
+    }
+}

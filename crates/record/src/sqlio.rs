@@ -1,0 +1,258 @@
+//! How is a record told in SQLIO's words? The trace of fourteen comma-separated fields, written and read.
+//!
+//! Records enter and lines leave, or text enters and [`TraceLine`]s leave. The fields, their order, names and
+//! units are Table 8 of Chung, Gray, Worthington, Horst (2000), "Windows 2000 Disk IO Performance". What that
+//! table leaves open is settled here:
+//!
+//! - one line a record and no heading, quotes or spaces after commas; a line ends in `\n`. Reading also takes a
+//!   heading line, empty lines, spaces around fields and `\r\n`;
+//! - MB is 2^20 bytes and KB 2^10, as in SQLIO, so `MB/s` = `IO/s` x `BlockSize` / 1024 up to rounding, where no
+//!   transfer was short;
+//! - `MB/s`, `IO/s` and the processor times have three decimals, `Clock(s)` has six; sizes and `Time` have as many
+//!   as they need (512 bytes are 0.5 KB);
+//! - `Operation` of a mixed workload is what most of its requests were; the comment says `rw=randrw`;
+//! - `OutstandingIOs` is for each thread, and 0 where the sync engine has one request at a time;
+//! - `Buffering` is written Y, S, H or N; `0` and `O` are read as Y;
+//! - `Time` is in seconds, as is `Clock(s)`; `FileSize` is the span that offsets were drawn from;
+//! - `Time Stamp` is `2000-06-16 12:00:00`, in UTC; any other layout is read and kept as it is;
+//! - `Comment` is words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat.
+
+use std::io::{BufRead, Write};
+
+use spec::{Cache, Direction, EngineName};
+
+use crate::{Record, RecordError};
+
+/// The names of the fields, as Table 8 prints them.
+pub const TRACE_FIELDS: [&str; 14] = [
+    "MB/s",
+    "IO/s",
+    "Operation",
+    "BlockSize",
+    "OutstandingIOs",
+    "Buffering",
+    "NumThreads",
+    "Time",
+    "FileSize",
+    "Clock(s)",
+    "User(ms)",
+    "Kernel(ms)",
+    "Time Stamp",
+    "Comment",
+];
+
+/// One line of a trace: one test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraceLine {
+    /// Throughput in units of 2^20 bytes a second.
+    pub mib_per_s: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Which way the bytes went, most of them.
+    pub operation: Direction,
+    /// Request size in KiB.
+    pub block_size_kib: f64,
+    /// Requests kept outstanding by each thread; 0 is synchronous.
+    pub outstanding_ios: u32,
+    /// Which caches took part.
+    pub buffering: Cache,
+    /// Number of threads.
+    pub threads: u32,
+    /// Time asked for, in seconds.
+    pub time_s: f64,
+    /// Size of the file, in KiB.
+    pub file_size_kib: f64,
+    /// Time taken, in seconds.
+    pub clock_s: f64,
+    /// User mode processor time charged, in milliseconds.
+    pub user_ms: f64,
+    /// Kernel mode processor time charged, in milliseconds.
+    pub kernel_ms: f64,
+    /// When the test was run.
+    pub time_stamp: String,
+    /// Anything else, without commas.
+    pub comment: String,
+}
+
+/// Writes one line for each record.
+///
+/// # Errors
+/// [`RecordError::Stream`] if `out` takes no more.
+pub fn write_trace<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    mut out: impl Write,
+) -> Result<(), RecordError> {
+    for record in records {
+        writeln!(out, "{}", TraceLine::of(record))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Reads every line of a trace.
+///
+/// # Errors
+/// [`RecordError::Trace`] with the line and the field that does not fit, [`RecordError::Stream`] if `input` breaks off.
+pub fn read_trace(input: impl BufRead) -> Result<Vec<TraceLine>, RecordError> {
+    let mut lines = Vec::new();
+    for (index, text) in input.lines().enumerate() {
+        let text = text?;
+        if text.trim().is_empty() || (lines.is_empty() && is_heading(&text)) {
+            continue;
+        }
+        lines.push(TraceLine::parse(&text, index + 1)?);
+    }
+    Ok(lines)
+}
+
+fn is_heading(text: &str) -> bool {
+    text.split(',').next().is_some_and(|first| first.trim() == TRACE_FIELDS[0])
+}
+
+impl TraceLine {
+    /// A record in SQLIO's words.
+    pub fn of(record: &Record) -> Self {
+        let workload = &record.run.workload;
+        let reads = record.read_ios * 2 >= record.ios;
+        let synchronous = record.engine == EngineName::Sync && workload.iodepth == 1;
+        Self {
+            mib_per_s: record.mbps() * 1e6 / 1_048_576.0,
+            iops: record.iops(),
+            operation: workload.rw.direction().unwrap_or(if reads {
+                Direction::Read
+            } else {
+                Direction::Write
+            }),
+            block_size_kib: workload.bs.kib(),
+            outstanding_ios: if synchronous { 0 } else { workload.iodepth },
+            buffering: workload.cache,
+            threads: workload.threads,
+            time_s: record.run.runtime.seconds(),
+            file_size_kib: record.span_bytes as f64 / 1024.0,
+            clock_s: record.seconds(),
+            user_ms: record.cpu.user_ns as f64 / 1e6,
+            kernel_ms: record.cpu.system_ns as f64 / 1e6,
+            time_stamp: time_stamp(record.started_unix_ms / 1000),
+            comment: comment(record),
+        }
+    }
+
+    /// Reads line number `line` of a trace.
+    fn parse(text: &str, line: usize) -> Result<Self, RecordError> {
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let wrong =
+            |field: usize, message: String| RecordError::Trace { line, field: TRACE_FIELDS[field], message };
+        if fields.len() < 14 {
+            return Err(wrong(
+                fields.len(),
+                "the line ends before this field; a line has fourteen".to_string(),
+            ));
+        }
+        if fields.len() > 14 {
+            return Err(wrong(
+                13,
+                "a comma is not allowed in the comment; a line has fourteen fields".to_string(),
+            ));
+        }
+        let number = |at: usize| match fields[at].parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+            _ => Err(wrong(at, format!("`{}` is no number; write it like 12.5", fields[at]))),
+        };
+        let count = |at: usize| {
+            fields[at]
+                .parse()
+                .map_err(|_| wrong(at, format!("`{}` is no whole number; write it like 8", fields[at])))
+        };
+        Ok(Self {
+            mib_per_s: number(0)?,
+            iops: number(1)?,
+            operation: fields[2]
+                .to_lowercase()
+                .parse()
+                .map_err(|_| wrong(2, format!("`{}` is no operation; write read or write", fields[2])))?,
+            block_size_kib: number(3)?,
+            outstanding_ios: count(4)?,
+            buffering: buffering(fields[5])
+                .ok_or_else(|| wrong(5, format!("`{}` is no setting; write Y, S, H or N", fields[5])))?,
+            threads: count(6)?,
+            time_s: number(7)?,
+            file_size_kib: number(8)?,
+            clock_s: number(9)?,
+            user_ms: number(10)?,
+            kernel_ms: number(11)?,
+            time_stamp: fields[12].to_string(),
+            comment: fields[13].to_string(),
+        })
+    }
+}
+
+impl std::fmt::Display for TraceLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3},{:.3},{},", self.mib_per_s, self.iops, self.operation)?;
+        write!(f, "{},{},", self.block_size_kib, self.outstanding_ios)?;
+        write!(f, "{},{},", self.buffering.sqlio_letter(), self.threads)?;
+        write!(f, "{},{},{:.6},", self.time_s, self.file_size_kib, self.clock_s)?;
+        write!(f, "{:.3},{:.3},", self.user_ms, self.kernel_ms)?;
+        write!(f, "{},{}", without_commas(&self.time_stamp), without_commas(&self.comment))
+    }
+}
+
+fn without_commas(text: &str) -> String {
+    text.replace(',', ";").replace(['\n', '\r'], " ").trim().to_string()
+}
+
+fn buffering(letter: &str) -> Option<Cache> {
+    match letter {
+        "0" | "O" | "o" => Some(Cache::Both),
+        _ => Cache::ALL
+            .iter()
+            .copied()
+            .find(|cache| letter.eq_ignore_ascii_case(&cache.sqlio_letter().to_string())),
+    }
+}
+
+fn comment(record: &Record) -> String {
+    let run = &record.run;
+    let experiment = run.experiment.map_or("none", |experiment| experiment.word());
+    format!(
+        "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}",
+        run.workload.rw,
+        run.workload.rw.pattern(),
+        record.engine,
+        run.pass,
+        run.repeat
+    )
+}
+
+/// UTC, with the proleptic Gregorian calendar counted from 0000-03-01, so that the leap day ends a year.
+fn time_stamp(unix_s: u64) -> String {
+    let (days, second) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) =
+        (era * 400 + year + u64::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_stamp;
+
+    #[test]
+    fn time_stamps_are_the_calendar_s() {
+        // Checked with date -u -d @SECONDS.
+        let cases = [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (961_156_800, "2000-06-16 12:00:00"),
+            (1_798_761_599, "2026-12-31 23:59:59"),
+            (4_107_542_400, "2100-03-01 00:00:00"),
+        ];
+        for (seconds, text) in cases {
+            assert_eq!(time_stamp(seconds), text, "{seconds}");
+        }
+    }
+}

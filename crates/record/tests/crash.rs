@@ -1,0 +1,176 @@
+//! What is left after a crash? Whatever was cut, flipped or killed: the first records, or one clear sentence.
+
+mod sample;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use record::{Record, RecordError, StudyFile};
+use rusqlite::Connection;
+use sample::{environment, question, record, records};
+
+/// Set for the child process that appends until it is killed.
+const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
+const COUNT: u32 = 12;
+
+fn study_bytes() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    records(COUNT).iter().for_each(|record| file.append(record).unwrap());
+    drop(file);
+    fs::read(&path).unwrap()
+}
+
+/// What a study file gives: its records, or the sentence.
+fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
+    StudyFile::open(path).and_then(|file| file.records())
+}
+
+fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
+    let resumed =
+        || StudyFile::resume(path, &question(), &environment("6.1")).and_then(|file| file.records());
+    for outcome in [opened(path), resumed()] {
+        match outcome {
+            Ok(found) => assert_eq!(found, whole[..found.len()], "{case}: wrong records"),
+            Err(
+                RecordError::Damaged { .. }
+                | RecordError::NotAStudyFile { .. }
+                | RecordError::Newer { .. }
+                | RecordError::OtherQuestion { .. },
+            ) => {}
+            Err(error) => panic!("{case}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_a_sentence_and_is_left_as_it_is() {
+    let (bytes, whole) = (study_bytes(), records(COUNT));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    let near_a_page = |at: &usize| at % 4096 < 3 || at % 4096 > 4093;
+    for at in (0..bytes.len()).filter(|at| *at < 130 || near_a_page(at) || at % 509 == 0) {
+        fs::write(&path, &bytes[..at]).unwrap();
+        assert_prefix_or_sentence(&path, &whole, &format!("cut at {at} of {}", bytes.len()));
+        assert!(opened(&path).is_err(), "cut at {at}: the end is missing and nobody says so");
+        assert!(fs::read(&path).unwrap() == bytes[..at], "cut at {at}: the file was changed");
+    }
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(opened(&path).unwrap(), whole);
+}
+
+#[test]
+fn a_flipped_byte_never_makes_a_wrong_record() {
+    let (bytes, whole) = (study_bytes(), records(COUNT));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    for at in (0..bytes.len()).filter(|at| *at < 200 || at % 4096 < 12 || at % 211 == 0) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x15;
+        fs::write(&path, &flipped).unwrap();
+        assert_prefix_or_sentence(&path, &whole, &format!("flipped at {at}"));
+    }
+}
+
+#[test]
+fn a_transaction_that_a_crash_cut_off_is_rolled_back_from_its_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = folder.path().join("study.halfpower");
+    fs::write(&live, study_bytes()).unwrap();
+    let before = fs::read(&live).unwrap();
+    let writer = Connection::open(&live).unwrap();
+    writer.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
+    let mut written_early = 0;
+    for id in 1..=COUNT {
+        writer.execute("UPDATE record SET record = record || ' ' WHERE record_id = ?1", [id]).unwrap();
+        let (image, journal) = (fs::read(&live).unwrap(), fs::read(beside(&live)).unwrap());
+        written_early += u32::from(image != before);
+        assert_rolled_back(&image, &journal, &format!("after change {id}"));
+        // Pages reach the file only once their journal is durable, so a short journal goes with the file before.
+        for cut in (0..journal.len()).step_by(1021).chain([1, 7, 8, 27, 28, 511, 512, 513]) {
+            assert_rolled_back(
+                &before,
+                &journal[..cut.min(journal.len())],
+                &format!("change {id}, cut at {cut}"),
+            );
+        }
+    }
+    assert!(written_early > 0, "no page was written before the end, so nothing was rolled back");
+}
+
+fn beside(path: &Path) -> std::path::PathBuf {
+    path.with_file_name("study.halfpower-journal")
+}
+
+fn assert_rolled_back(image: &[u8], journal: &[u8], case: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    fs::write(&path, image).unwrap();
+    fs::write(beside(&path), journal).unwrap();
+    match opened(&path) {
+        Ok(found) => assert!(found == records(COUNT), "{case}: wrong records"),
+        Err(error) => panic!("{case}: {error}"),
+    }
+}
+
+/// Not a test of its own: what the killed child does. It says how many records are committed.
+#[test]
+fn child_that_appends() {
+    let Ok(path) = std::env::var(APPEND_TO) else { return };
+    let mut file = StudyFile::open_or_create(path.as_ref(), &question(), &environment("6.1")).unwrap();
+    for number in file.records().unwrap().len() as u32.. {
+        file.append(&record(number)).unwrap();
+        println!("\ncommitted {}", number + 1);
+    }
+}
+
+fn start_child(path: &Path) -> (Child, BufReader<impl Read>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_appends", "--nocapture"])
+        .env(APPEND_TO, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap());
+    (child, said)
+}
+
+fn committed(line: &str) -> Option<usize> {
+    line.trim().strip_prefix("committed ").and_then(|count| count.parse().ok())
+}
+
+#[test]
+fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    for round in 0..20 {
+        let (mut child, mut said) = start_child(&path);
+        let mut acknowledged = 0;
+        // Killed after a few commits, at whatever point of the next one it has reached.
+        for line in
+            said.by_ref().lines().map(Result::unwrap).filter_map(|line| committed(&line)).take(1 + round % 4)
+        {
+            acknowledged = line;
+        }
+        if round == 0 {
+            let error = StudyFile::open(&path).unwrap_err();
+            assert!(matches!(error, RecordError::Locked { .. }), "{error}");
+        }
+        std::thread::sleep(std::time::Duration::from_micros(round as u64 * 531));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let late = said.lines().map_while(Result::ok).filter_map(|line| committed(&line)).last();
+        let acknowledged = late.unwrap_or(acknowledged);
+        let found = opened(&path).unwrap();
+        assert!((acknowledged..=acknowledged + 1).contains(&found.len()), "{acknowledged}, {}", found.len());
+        assert!(found == records(found.len() as u32), "round {round}: wrong records");
+    }
+    drop(StudyFile::resume(&path, &question(), &environment("6.1")).unwrap());
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["study.halfpower"]);
+}

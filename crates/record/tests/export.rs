@@ -1,0 +1,61 @@
+//! Do CSV and JSON carry every record, under the names that the study file uses?
+
+mod sample;
+
+use record::{COLUMNS, Record, write_csv, write_json};
+use sample::{environment, record, records};
+
+#[test]
+fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
+    let records = records(12);
+    let mut out = Vec::new();
+    write_csv(&records, &mut out).unwrap();
+    let mut rows = csv::Reader::from_reader(&out[..]);
+    let heading: Vec<String> = rows.headers().unwrap().iter().map(str::to_string).collect();
+    assert_eq!(heading, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
+    let at = |name: &str| heading.iter().position(|column| column == name).unwrap();
+    let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 12);
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(&row[at("seed")], record.run.seed.to_string());
+        assert_eq!(&row[at("workload")], record.run.workload.to_string());
+        assert_eq!(row[at("mbps")].parse(), Ok(record.mbps()));
+        assert_eq!(row[at("p99_ns")].parse(), Ok(record.latency.quantile_ns(0.99)));
+        assert_eq!(row[at("errors")].parse(), Ok(record.error_count()));
+        assert_eq!(row[at("soaker_lost_ns")].is_empty(), record.cpu.soaker.is_none());
+    }
+}
+
+#[test]
+fn the_json_holds_columns_record_and_environment() {
+    let (records, here) = (records(3), environment("6.1"));
+    let mut out = Vec::new();
+    write_json(records.iter().map(|record| (record, &here)), &mut out).unwrap();
+    let array: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(array.as_array().unwrap().len(), 3);
+    for (object, record) in array.as_array().unwrap().iter().zip(&records) {
+        assert_eq!(object["bs_bytes"], record.run.workload.bs.0);
+        assert_eq!(object["mbps"], record.mbps());
+        assert_eq!(object["environment"]["machine"]["kernel"], "6.1");
+        let whole: Record = serde_json::from_str(&object["record"].to_string()).unwrap();
+        assert_eq!(whole, *record);
+    }
+}
+
+#[test]
+fn no_records_are_still_a_csv_and_an_array() {
+    let mut out = Vec::new();
+    write_csv(&[], &mut out).unwrap();
+    assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
+    out.clear();
+    write_json([], &mut out).unwrap();
+    assert_eq!(out, b"[]\n");
+}
+
+#[test]
+fn a_stream_that_takes_no_more_is_an_error() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    assert!(write_csv(&[record(1)], full()).is_err());
+    assert!(write_json([(&record(1), &environment("6.1"))], full()).is_err());
+    assert!(record::write_trace(&[record(1)], full()).is_err());
+}
