@@ -15,6 +15,7 @@ use crate::device::transport;
 use crate::link::{self, Link};
 use crate::machine::virtual_machine;
 use crate::mount::Mount;
+use crate::pcie;
 
 /// Name of the level of the medium itself, where the path has a block device.
 pub const DEVICE: &str = "device";
@@ -204,10 +205,10 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     if virtual_machine(root).is_some() {
         return None;
     }
-    let rate = |function: &PathBuf| link::pcie(root, function).rate.map(|rate| rate.0);
+    let rate = |function: &PathBuf| pcie::link(root, function).rate.map(|rate| rate.0);
     let mut chains: Vec<Vec<PathBuf>> = Vec::new();
     for way in stack.disks.iter().flat_map(|disk| link::ways(root, disk)) {
-        let chain = link::pci_functions(&way);
+        let chain = pcie::functions(&way);
         // Disks of one controller share its link too, which is a level already.
         if !chains.iter().any(|known| known.last() == chain.last()) {
             chains.push(chain);
@@ -227,7 +228,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
             continue;
         };
         if own < wanted && narrowest.as_ref().is_none_or(|(least, _)| own < *least) {
-            narrowest = Some((own, link::pcie(root, function)));
+            narrowest = Some((own, pcie::link(root, function)));
         }
     }
     narrowest.map(|(_, link)| Level {

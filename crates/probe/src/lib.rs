@@ -11,6 +11,7 @@ mod levels;
 mod link;
 mod machine;
 mod mount;
+mod pcie;
 mod root;
 mod target;
 

@@ -1,4 +1,4 @@
-//! How fast are the links to a disk? PCIe, SATA, SAS, USB, Fibre Channel and the network, as negotiated.
+//! How fast are the links to a disk? SATA, SAS, USB, Fibre Channel and the network, as negotiated.
 //!
 //! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
 //! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
@@ -10,6 +10,7 @@ use spec::Rate;
 use crate::Root;
 use crate::block::Disk;
 use crate::device::numbered;
+use crate::pcie;
 
 /// One link on the way to a disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,9 +24,6 @@ pub(crate) struct Link {
     /// How that is known, or why it is not.
     pub source: String,
 }
-
-/// Name of the level of PCIe.
-pub(crate) const PCIE: &str = "PCIe link";
 
 /// The folders in sysfs by which a disk is reached: its own, or those of its controllers where an NVMe
 /// subsystem of several stands before them.
@@ -64,7 +62,7 @@ fn ends_in_subsystem(folder: &Path) -> bool {
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
     let found = [
-        pcie_endpoint(root, way),
+        pcie::endpoint(root, way),
         fibre_channel(root, way),
         sas(root, way),
         sata(root, way),
@@ -73,31 +71,14 @@ pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
     found.into_iter().flatten().collect()
 }
 
-/// The folders of all PCI functions on the way, the nearest to the processor first.
-pub(crate) fn pci_functions(way: &Path) -> Vec<PathBuf> {
-    folders(way)
-        .into_iter()
-        .filter(|folder| is_pci_function(name(folder)))
-        .collect()
-}
-
-/// `0000:01:00.0`: domain, bus, device and function.
-fn is_pci_function(name: &str) -> bool {
-    let parts: Vec<&str> = name.split([':', '.']).collect();
-    let hexadecimal = parts
-        .iter()
-        .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()));
-    parts.len() == 4 && hexadecimal && name.rfind('.') > name.rfind(':')
-}
-
 /// The way's folders, the outermost first.
-fn folders(way: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(way: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = way.ancestors().map(Path::to_path_buf).collect();
     folders.reverse();
     folders
 }
 
-fn name(folder: &Path) -> &str {
+pub(crate) fn name(folder: &Path) -> &str {
     folder
         .file_name()
         .and_then(|name| name.to_str())
@@ -112,70 +93,10 @@ fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
         .find(|folder| numbered(name(folder), prefix))
 }
 
-/// The first number of a text such as `16.0 GT/s PCIe`, if it is more than nothing.
-fn leading(text: &str) -> Option<f64> {
-    text.split_whitespace()
-        .next()?
-        .parse()
-        .ok()
-        .filter(|number: &f64| *number > 0.0 && number.is_finite())
-}
-
-fn pcie_endpoint(root: &Root, way: &Path) -> Option<Link> {
-    let function = pci_functions(way).pop()?;
-    // Devices inside the processor or the chipset have no link and no such file.
-    root.exists(function.join("current_link_speed"))
-        .then(|| pcie(root, &function))
-}
-
-/// The link from a PCI function towards the processor.
-pub(crate) fn pcie(root: &Root, function: &Path) -> Link {
-    let read = |which: &str| {
-        let transfers = leading(&root.text(function.join(format!("{which}_link_speed")))?)?;
-        let lanes: u32 = root.number(function.join(format!("{which}_link_width")))?;
-        // An unknown width reads as 0 or as 255.
-        (1..=32).contains(&lanes).then_some((transfers, lanes))
-    };
-    let at = name(function);
-    let Some((transfers, lanes)) = read("current") else {
-        let source =
-            format!("the kernel does not tell the speed and width of the PCIe link at {at}");
-        return Link {
-            kind: PCIE,
-            key: function.to_path_buf(),
-            rate: None,
-            source,
-        };
-    };
-    let (rate, coding) = pcie_rate(transfers, lanes);
-    let mut source = format!(
-        "PCIe {transfers} GT/s x{lanes} at {at}, {coding}, one direction, before packet headers"
-    );
-    if let Some((most, widest)) = read("max").filter(|most| *most > (transfers, lanes)) {
-        source.push_str(&format!("; the device could do {most} GT/s x{widest}"));
-    }
-    Link {
-        kind: PCIE,
-        key: function.to_path_buf(),
-        rate: Some(rate),
-        source,
-    }
-}
-
-/// Bytes a second of a PCIe link = transfers a second x lanes x coding / 8.
-///
-/// The coding is 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s and 242 of 256 bytes of a flit at 64 GT/s, whose
-/// other 14 are check and correction (PCI Express Base Specification 6.0, 4.2).
-fn pcie_rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
-    let (coding, name) = match transfers {
-        slow if slow <= 5.0 => (8.0 / 10.0, "8b/10b"),
-        fast if fast < 64.0 => (128.0 / 130.0, "128b/130b"),
-        _ => (242.0 / 256.0, "flits of 242/256"),
-    };
-    (
-        Rate(transfers * 1e9 * f64::from(lanes) * coding / 8.0),
-        name,
-    )
+/// The first number of a text such as `16.0 GT/s PCIe`, where a link can have it for a speed.
+pub(crate) fn leading(text: &str) -> Option<f64> {
+    let number: f64 = text.split_whitespace().next()?.parse().ok()?;
+    (number > 0.0 && number < 1e6).then_some(number)
 }
 
 /// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2).
@@ -372,32 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pcie_rates_follow_the_generations() {
-        let mbps = |transfers, lanes| pcie_rate(transfers, lanes).0.mbps().round();
-        assert_eq!(
-            [mbps(2.5, 1), mbps(5.0, 4), mbps(8.0, 4)],
-            [250.0, 2000.0, 3938.0]
-        );
-        assert_eq!(
-            [mbps(16.0, 4), mbps(32.0, 4), mbps(64.0, 4)],
-            [7877.0, 15754.0, 30250.0]
-        );
-    }
-
-    #[test]
-    fn names_of_functions_and_devices() {
-        let functions = [
-            "0000:01:00.0",
-            "10000:e1:00.0",
-            "pci0000:00",
-            "0:0:0:0",
-            "2-1:1.0",
-            "target0:0:0",
-        ];
-        assert_eq!(
-            functions.map(is_pci_function),
-            [true, true, false, false, false, false]
-        );
+    fn names_of_devices() {
         let devices = ["2-1", "2-1.4", "usb2", "2-1:1.0", "port-0", "-1", "2-"];
         assert_eq!(
             devices.map(is_usb_device),

@@ -1,0 +1,183 @@
+//! What would the kernel show? Trees of /proc and /sys as other machines have them, laid out in a folder that
+//! vanishes.
+
+#![allow(dead_code, reason = "each test file uses its own part of the tree")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use probe::{DeviceNumber, Root, TargetIdentity, probe};
+use record::{Environment, Level};
+use spec::{Bytes, Rate};
+
+/// A system that is not this one.
+pub struct Tree {
+    folder: tempfile::TempDir,
+}
+
+impl Tree {
+    /// A bare-metal machine of two processors without any disk.
+    pub fn bare_metal() -> Self {
+        let tree = Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        };
+        tree.file("proc/sys/kernel/osrelease", "6.9.1-test\n");
+        tree.file(
+            "proc/cpuinfo",
+            "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu sse2\n\n\
+             processor\t: 1\nmodel name\t: Test CPU\nflags\t\t: fpu sse2\n",
+        );
+        tree.file(
+            "proc/self/status",
+            "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
+        );
+        tree.file(
+            "proc/meminfo",
+            "MemTotal:       16384000 kB\nMemFree:  1 kB\n",
+        );
+        tree.file("proc/self/mountinfo", "");
+        tree
+    }
+
+    /// The same as the guest of a hypervisor.
+    pub fn guest() -> Self {
+        let tree = Self::bare_metal();
+        tree.file(
+            "proc/cpuinfo",
+            "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu hypervisor\n",
+        );
+        tree.file("sys/class/dmi/id/product_name", "KVM\n");
+        tree
+    }
+
+    pub fn root(&self) -> Root {
+        Root::at(self.folder.path())
+    }
+
+    pub fn file(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file in a folder")).expect("its folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub fn link(&self, path: &str, to: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a link in a folder")).expect("its folder");
+        fs::create_dir_all(self.folder.path().join(to)).expect("what it leads to");
+        symlink(self.folder.path().join(to), path).expect("a link");
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.folder.path().join(path)).expect("a file to remove");
+    }
+
+    /// A whole disk of 1 GiB at `sys`, whose last part is its name.
+    pub fn disk(&self, sys: &str, number: &str) {
+        self.block(sys, number);
+        for (file, text) in [
+            ("size", "2097152\n"),
+            ("queue/logical_block_size", "512\n"),
+            ("queue/physical_block_size", "4096\n"),
+            ("queue/rotational", "0\n"),
+            ("queue/write_cache", "write back\n"),
+            ("queue/scheduler", "none [mq-deadline] kyber\n"),
+            ("queue/read_ahead_kb", "128\n"),
+        ] {
+            self.file(&format!("{sys}/{file}"), text);
+        }
+    }
+
+    /// A partition at `sys`, a folder inside its disk's.
+    pub fn partition(&self, sys: &str, number: &str) {
+        self.block(sys, number);
+        self.file(&format!("{sys}/partition"), "1\n");
+    }
+
+    fn block(&self, sys: &str, number: &str) {
+        self.file(&format!("{sys}/dev"), format!("{number}\n"));
+        self.link(&format!("sys/dev/block/{number}"), sys);
+        self.link(&format!("sys/class/block/{}", Self::name(sys)), sys);
+    }
+
+    /// `above` stands on `below`, both folders in sysfs.
+    pub fn stands_on(&self, above: &str, below: &str) {
+        self.link(&format!("{above}/slaves/{}", Self::name(below)), below);
+    }
+
+    fn name(sys: &str) -> &str {
+        Path::new(sys)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name")
+    }
+
+    pub fn pcie(&self, function: &str, speed: &str, width: &str) {
+        self.file(
+            &format!("{function}/current_link_speed"),
+            format!("{speed}\n"),
+        );
+        self.file(
+            &format!("{function}/current_link_width"),
+            format!("{width}\n"),
+        );
+    }
+
+    /// One more line of the mount table.
+    pub fn mount(&self, number: &str, point: &str, kind: &str, source: &str, options: &str) {
+        let path = self.folder.path().join("proc/self/mountinfo");
+        let table = fs::read_to_string(&path).unwrap_or_default();
+        let line =
+            format!("30 1 {number} / {point} rw,relatime shared:1 - {kind} {source} {options}\n");
+        fs::write(path, table + &line).expect("the mount table");
+    }
+
+    /// What is seen of a folder on the file system with this number.
+    pub fn folder(&self, path: &str, number: &str) -> Environment {
+        self.seen(path, number, false)
+    }
+
+    /// What is seen of a block device.
+    pub fn device(&self, path: &str, number: &str) -> Environment {
+        self.seen(path, number, true)
+    }
+
+    fn seen(&self, path: &str, number: &str, is_device: bool) -> Environment {
+        let number = DeviceNumber::parse(number).expect("a number");
+        let block = Bytes(if is_device { 0 } else { 4096 });
+        probe(
+            &self.root(),
+            &TargetIdentity {
+                path: path.into(),
+                number,
+                is_device,
+                block,
+            },
+        )
+    }
+}
+
+/// Names of the levels, in their order.
+pub fn names(environment: &Environment) -> Vec<&str> {
+    environment
+        .levels
+        .iter()
+        .map(|level| level.name.as_str())
+        .collect()
+}
+
+/// The level with this name.
+pub fn level<'a>(environment: &'a Environment, name: &str) -> &'a Level {
+    let found = environment.levels.iter().find(|level| level.name == name);
+    found.unwrap_or_else(|| panic!("no level {name} among {:?}", names(environment)))
+}
+
+/// Asserts a level's peak advertised performance, to a byte a second.
+#[track_caller]
+pub fn assert_pap(environment: &Environment, name: &str, bytes_a_second: f64) {
+    let pap = level(environment, name).pap.unwrap_or(Rate(f64::NAN)).0;
+    assert!(
+        (pap - bytes_a_second).abs() < 1.0,
+        "{name}: {pap} is not {bytes_a_second}"
+    );
+}
