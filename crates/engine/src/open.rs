@@ -44,7 +44,7 @@ pub fn open(
     bs: Bytes,
     seed: u64,
 ) -> Result<Opened, EngineError> {
-    let name = settle(name, file.is_some(), depth);
+    let name = settle(name, file.is_some(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
     let buffers = || Buffers::new(depth, bs.0 as usize, seed).map_err(unavailable(name.word()));
     let engine: Box<dyn Engine> = match (name, file) {
@@ -64,10 +64,10 @@ pub fn open(
 }
 
 /// What `auto` means here.
-fn settle(name: EngineName, has_file: bool, depth: u32) -> EngineName {
+fn settle(name: EngineName, has_file: bool, depth: u32, has_io_uring: impl Fn() -> bool) -> EngineName {
     match name {
         EngineName::Auto if !has_file => EngineName::Null,
-        EngineName::Auto if io_uring_available().is_ok() => EngineName::IoUring,
+        EngineName::Auto if has_io_uring() => EngineName::IoUring,
         EngineName::Auto if depth > 1 => EngineName::Pool,
         EngineName::Auto => EngineName::Sync,
         other => other,
@@ -96,5 +96,20 @@ pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineErr
             other => other.to_string(),
         };
         EngineError::Unavailable { engine, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_is_the_best_there_is() {
+        let auto = |has_file, depth, has_io_uring| settle(EngineName::Auto, has_file, depth, || has_io_uring);
+        assert_eq!(auto(false, 8, true), EngineName::Null);
+        assert_eq!(auto(true, 1, true), EngineName::IoUring);
+        assert_eq!(auto(true, 2, false), EngineName::Pool);
+        assert_eq!(auto(true, 1, false), EngineName::Sync);
+        assert_eq!(settle(EngineName::Sync, true, 8, || true), EngineName::Sync);
     }
 }

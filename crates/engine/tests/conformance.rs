@@ -1,0 +1,370 @@
+//! Does every engine keep the contract? The same checks over all of them, buffered and direct.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use engine::{Completion, Engine, EngineError, Errno, Opened, Operation, Request, io_uring_available, open};
+use os::{DataFile, Mode};
+use spec::{Bytes, EngineName};
+
+const EBADF: Errno = Errno(9);
+const EINVAL: Errno = Errno(22);
+/// A written block of this size begins with a mark of `MARK` bytes.
+const BLOCK: usize = 4096;
+const MARK: usize = 16;
+
+/// One engine in one mode.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    name: EngineName,
+    mode: Mode,
+}
+
+impl Case {
+    fn open(self, file: &DataFile, depth: u32, bs: u64) -> Box<dyn Engine> {
+        let opened = open(Some(file.reopen(self.mode).unwrap()), self.name, depth, Bytes(bs), 42).unwrap();
+        assert_eq!(opened.name, self.name);
+        assert_eq!(opened.most_in_flight, if self.name == EngineName::Sync { 1 } else { depth });
+        opened.engine
+    }
+}
+
+/// Says what is left out and why; a failure where nothing may be left out.
+fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+/// Runs a check over every engine that moves bytes, buffered, durable and direct, with a file of its own.
+fn over_all(check: impl Fn(Case, &DataFile)) {
+    let names = [EngineName::Sync, EngineName::Pool, EngineName::IoUring];
+    for name in names {
+        if let (EngineName::IoUring, Err(why)) = (name, io_uring_available()) {
+            skip(&why);
+            continue;
+        }
+        for (direct, durable) in [(false, false), (false, true), (true, false)] {
+            let file = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+            if direct && file.direct_alignment().unwrap().is_none_or(|alignment| alignment.offset_bytes > 4096) {
+                skip("the build folder's file system takes no direct I/O");
+                continue;
+            }
+            check(Case { name, mode: Mode { direct, durable, write: true } }, &file);
+        }
+    }
+}
+
+fn requests(operation: Operation, length: u32, offsets: impl IntoIterator<Item = u64>) -> Vec<Request> {
+    (0..).zip(offsets).map(|(slot, offset)| Request { slot, operation, offset, length }).collect()
+}
+
+/// Submits `batch` and reaps until all of it is back: each slot exactly once, and `done` never grown.
+fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
+    engine.submit(batch).unwrap();
+    let mut done = Vec::with_capacity(batch.len());
+    let room = done.capacity();
+    while done.len() < batch.len() {
+        engine.reap(1, &mut done).unwrap();
+    }
+    engine.reap(0, &mut done).unwrap();
+    assert_eq!(done.capacity(), room, "the engine made the caller's list grow");
+    let mut slots: Vec<u32> = done.iter().map(|completion| completion.slot).collect();
+    slots.sort_unstable();
+    let mut asked: Vec<u32> = batch.iter().map(|request| request.slot).collect();
+    asked.sort_unstable();
+    assert_eq!(slots, asked, "each slot comes back once");
+    done.sort_by_key(|completion| completion.slot);
+    done
+}
+
+fn all_moved(done: &[Completion], bytes: u32) -> bool {
+    done.iter().all(|completion| completion.result == Ok(bytes))
+}
+
+/// Bytes that tell where in the file they are.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length as u64 / 8).flat_map(|index| index.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect()
+}
+
+/// Fills `file` by plain means and makes sure that direct reads find it on the disk.
+fn fill(file: &DataFile, length: usize) -> Vec<u8> {
+    let bytes = pattern(length);
+    file.write_all_at(&bytes, 0).unwrap();
+    file.sync().unwrap();
+    bytes
+}
+
+fn contents(file: &DataFile, offset: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    assert_eq!(file.read_at(&mut bytes, offset).unwrap(), length);
+    bytes
+}
+
+#[test]
+fn what_is_read_is_what_is_there() {
+    const LENGTH: u32 = 16384;
+    over_all(|case, file| {
+        let disk = fill(file, 1 << 20);
+        let mut engine = case.open(file, 4, u64::from(LENGTH));
+        let sources = [7, 0, 31, 12].map(|block| block * u64::from(LENGTH));
+        let targets = [40, 33, 63, 50].map(|block| block * u64::from(LENGTH));
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Read, LENGTH, sources)), LENGTH), "{case:?}");
+        // A write sends what the read brought: the only way to look into a slot, and a look at both at once.
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Write, LENGTH, targets)), LENGTH), "{case:?}");
+        for (source, target) in sources.into_iter().zip(targets) {
+            let wanted = &disk[source as usize..][..LENGTH as usize];
+            let found = contents(file, target, LENGTH as usize);
+            for (wanted, found) in wanted.chunks(BLOCK).zip(found.chunks(BLOCK)) {
+                assert_eq!(wanted[MARK..], found[MARK..], "{case:?}: from {source} to {target}");
+                assert_ne!(wanted[..MARK], found[..MARK], "{case:?}: the mark is missing");
+            }
+        }
+        assert_eq!(contents(file, 0, 32 << 14), disk[..32 << 14], "{case:?}: nothing else was written");
+    });
+}
+
+#[test]
+fn no_two_written_blocks_are_alike() {
+    const LENGTH: u32 = 16384;
+    over_all(|case, file| {
+        file.allocate(1 << 20).unwrap();
+        let mut engine = case.open(file, 8, u64::from(LENGTH));
+        let mut seen = HashSet::new();
+        for round in 0..3 {
+            for batch in 0..4 {
+                // Every other request's place stays free.
+                let offsets = (0..8).map(|slot| (batch * 8 + slot) * 2 * u64::from(LENGTH));
+                assert!(all_moved(&carry(&mut *engine, &requests(Operation::Write, LENGTH, offsets)), LENGTH));
+            }
+            for place in 0..32 {
+                let offset = place * 2 * u64::from(LENGTH);
+                for block in contents(file, offset, LENGTH as usize).chunks(BLOCK) {
+                    assert!(seen.insert(block.to_vec()), "{case:?}: round {round} repeats a block at {offset}");
+                }
+                let free = contents(file, offset + u64::from(LENGTH), LENGTH as usize);
+                assert!(free.iter().all(|byte| *byte == 0), "{case:?}: a write went past its end");
+            }
+        }
+    });
+}
+
+#[test]
+fn requests_below_a_block_are_marked_too() {
+    over_all(|case, file| {
+        if case.mode.direct {
+            return;
+        }
+        let mut engine = case.open(file, 2, 512);
+        let mut seen = HashSet::new();
+        for round in 0..10 {
+            carry(&mut *engine, &requests(Operation::Write, 512, [round * 1024, round * 1024 + 512]));
+        }
+        contents(file, 0, 10240).chunks(512).for_each(|part| assert!(seen.insert(part.to_vec()), "{case:?}"));
+    });
+}
+
+#[test]
+fn the_whole_depth_is_carried_again_and_again() {
+    const LENGTH: u32 = 4096;
+    over_all(|case, file| {
+        fill(file, 1 << 20);
+        for depth in [1, 2, 3, 32, 100] {
+            let mut engine = case.open(file, depth, u64::from(LENGTH));
+            let offsets = |round: u64| (0..u64::from(depth)).map(move |slot| (slot * 7 + round) % 256 * 4096);
+            for round in 0..5 {
+                assert!(all_moved(&carry(&mut *engine, &requests(Operation::Read, LENGTH, offsets(round))), LENGTH));
+            }
+        }
+    });
+}
+
+#[test]
+fn slots_are_refilled_one_by_one() {
+    const LENGTH: u32 = 4096;
+    over_all(|case, file| {
+        fill(file, 1 << 20);
+        let mut engine = case.open(file, 8, u64::from(LENGTH));
+        let mut done = Vec::with_capacity(8);
+        engine.submit(&requests(Operation::Read, LENGTH, (0..8).map(|slot| slot * 4096))).unwrap();
+        let (mut sent, mut in_flight) = (8, HashSet::from([0, 1, 2, 3, 4, 5, 6, 7]));
+        let mut last = engine.now();
+        while !in_flight.is_empty() {
+            done.clear();
+            engine.reap(1, &mut done).unwrap();
+            assert!(engine.now() >= last);
+            last = engine.now();
+            for completion in &done {
+                assert_eq!(completion.result, Ok(LENGTH), "{case:?}");
+                let slot = completion.slot;
+                assert!(in_flight.remove(&slot), "{case:?}: slot {slot} came unasked");
+                if sent < 500 {
+                    let offset = (sent * 13) % 256 * 4096;
+                    engine.submit(&[Request { slot, operation: Operation::Read, offset, length: LENGTH }]).unwrap();
+                    in_flight.insert(slot);
+                    sent += 1;
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_poll_makes_progress_without_waiting() {
+    over_all(|case, file| {
+        fill(file, 1 << 16);
+        let mut engine = case.open(file, 4, 4096);
+        let mut done = Vec::with_capacity(4);
+        engine.reap(0, &mut done).unwrap();
+        assert!(done.is_empty(), "{case:?}");
+        engine.submit(&requests(Operation::Read, 4096, [0, 4096, 8192, 12288])).unwrap();
+        while done.len() < 4 {
+            engine.reap(0, &mut done).unwrap();
+        }
+        assert!(all_moved(&done, 4096), "{case:?}");
+    });
+}
+
+#[test]
+fn a_wish_for_more_than_is_in_flight_is_no_trap() {
+    over_all(|case, file| {
+        fill(file, 1 << 16);
+        let mut engine = case.open(file, 4, 4096);
+        let mut done = Vec::with_capacity(4);
+        engine.submit(&requests(Operation::Read, 4096, [0, 4096])).unwrap();
+        engine.reap(4, &mut done).unwrap();
+        assert_eq!(done.len(), 2, "{case:?}");
+        engine.reap(1, &mut done).unwrap();
+        assert_eq!(done.len(), 2, "{case:?}");
+    });
+}
+
+#[test]
+fn a_read_over_the_end_is_short() {
+    over_all(|case, file| {
+        fill(file, 12288);
+        let mut engine = case.open(file, 3, 16384);
+        let done = carry(&mut *engine, &requests(Operation::Read, 16384, [0, 8192, 16384]));
+        let results: Vec<_> = done.iter().map(|completion| completion.result).collect();
+        assert_eq!(results, [Ok(12288), Ok(4096), Ok(0)], "{case:?}");
+    });
+}
+
+#[test]
+fn a_refused_request_is_a_completion_and_the_rest_goes_on() {
+    over_all(|case, file| {
+        fill(file, 1 << 16);
+        let read_only = Case { mode: Mode { write: false, ..case.mode }, ..case };
+        let mut engine = read_only.open(file, 3, 4096);
+        let mut batch = requests(Operation::Read, 4096, [0, 4096, 8192]);
+        batch[1].operation = Operation::Write;
+        for _ in 0..3 {
+            let results: Vec<_> = carry(&mut *engine, &batch).iter().map(|done| done.result).collect();
+            assert_eq!(results, [Ok(4096), Err(EBADF), Ok(4096)], "{case:?}");
+        }
+        assert_eq!(contents(file, 0, 1 << 16), pattern(1 << 16), "{case:?}");
+    });
+}
+
+#[test]
+fn a_direct_request_off_the_blocks_is_refused() {
+    over_all(|case, file| {
+        fill(file, 1 << 16);
+        let mut engine = case.open(file, 2, 4096);
+        let results: Vec<_> =
+            carry(&mut *engine, &requests(Operation::Read, 4096, [1, 4096])).iter().map(|done| done.result).collect();
+        let wanted = if case.mode.direct { Err(EINVAL) } else { Ok(4096) };
+        assert_eq!(results, [wanted, Ok(4096)], "{case:?}");
+    });
+}
+
+#[test]
+fn a_flush_completes_beside_other_requests() {
+    over_all(|case, file| {
+        let mut engine = case.open(file, 4, 4096);
+        carry(&mut *engine, &requests(Operation::Write, 4096, [0, 4096, 8192, 12288]));
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Flush, 0, [0])), 0), "{case:?}");
+        let mut batch = requests(Operation::Read, 4096, [0, 4096, 8192]);
+        batch.push(Request { slot: 3, operation: Operation::Flush, offset: 77, length: 99 });
+        let results: Vec<_> = carry(&mut *engine, &batch).iter().map(|done| done.result).collect();
+        assert_eq!(results, [Ok(4096), Ok(4096), Ok(4096), Ok(0)], "{case:?}");
+    });
+}
+
+#[test]
+fn letting_go_with_requests_in_flight_is_clean() {
+    const LENGTH: u32 = 1 << 20;
+    over_all(|case, file| {
+        file.allocate(32 << 20).unwrap();
+        let batch = requests(Operation::Write, LENGTH, (0..16).map(|slot| slot * u64::from(LENGTH)));
+        for under_way in [false, true] {
+            let mut engine = case.open(file, 16, u64::from(LENGTH));
+            engine.submit(&batch).unwrap();
+            if under_way {
+                engine.reap(0, &mut Vec::with_capacity(16)).unwrap();
+            }
+            drop(engine);
+            // Nobody writes any more: what is there now stays.
+            let now = contents(file, 0, 16 << 20);
+            assert!(now == contents(file, 0, 16 << 20), "{case:?}");
+        }
+        let mut engine = case.open(file, 16, u64::from(LENGTH));
+        assert!(all_moved(&carry(&mut *engine, &batch), LENGTH), "{case:?}: the file is still good for another");
+    });
+}
+
+#[test]
+fn an_engine_is_made_driven_and_dropped_on_different_threads() {
+    over_all(|case, file| {
+        fill(file, 1 << 20);
+        let mut engine = case.open(file, 8, 65536);
+        let batch = requests(Operation::Read, 65536, (0..8).map(|slot| slot * 65536));
+        let engine = std::thread::scope(|scope| {
+            let driver = scope.spawn(|| {
+                for _ in 0..20 {
+                    assert!(all_moved(&carry(&mut *engine, &batch), 65536), "{case:?}");
+                }
+                engine.submit(&batch).unwrap();
+                engine.reap(0, &mut Vec::with_capacity(8)).unwrap();
+                engine
+            });
+            driver.join().unwrap()
+        });
+        drop(engine);
+    });
+}
+
+#[test]
+fn nothing_at_all_answers_at_once() {
+    let ring = (EngineName::IoUring, io_uring_available().map_err(|why| skip(&why)).is_ok());
+    for (name, there) in [(EngineName::Null, true), (EngineName::Auto, true), ring] {
+        if !there {
+            continue;
+        }
+        let Opened { mut engine, name: settled, .. } = open(None, name, 8, Bytes(1 << 20), 1).unwrap();
+        assert_eq!(settled, if name == EngineName::Auto { EngineName::Null } else { name });
+        for operation in [Operation::Read, Operation::Write] {
+            let done = carry(&mut *engine, &requests(operation, 1 << 20, [0; 8]));
+            assert!(all_moved(&done, 1 << 20), "{name}");
+        }
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Flush, 9, [0])), 0), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_said_in_a_sentence() {
+    let said = |name, depth, bs| match open(None, name, depth, Bytes(bs), 0) {
+        Err(EngineError::Unavailable { engine, why }) => format!("{engine}: {why}"),
+        other => panic!("{name} at depth {depth} with {bs} bytes opened: {}", other.is_ok()),
+    };
+    assert!(said(EngineName::Sync, 1, 4096).contains("null: has no file"));
+    assert!(said(EngineName::Pool, 1, 4096).starts_with("pool"));
+    assert!(said(EngineName::Simulated, 1, 4096).contains("sim:"));
+    assert!(said(EngineName::Null, 0, 4096).contains("depth 0"));
+    assert!(said(EngineName::Null, 1, 0).contains("from 1 byte"));
+    assert!(said(EngineName::Null, 1, 1 << 40).contains("1GiB"));
+    assert!(said(EngineName::IoUring, 1 << 20, 1 << 30).contains("smaller block size, or less depth"));
+    if let Err(why) = io_uring_available() {
+        return skip(&why);
+    }
+    assert!(said(EngineName::IoUring, 40_000, 512).contains("use less depth"));
+}
