@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use os::{Alignment, DataFile, Kind, Mode};
 use probe::Root;
 use record::Environment;
-use spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
+use spec::{Bytes, Direction, EngineName, Nanos, Pass, Pattern, Run, Workload};
 
 use crate::MeasureError;
 use crate::account::MachineAccount;
@@ -318,6 +318,7 @@ impl Place for RealPlace {
             write: rw.writes(),
         };
         let share = self.span_bytes / u64::from(threads);
+        let share = share - share % bs.0;
         let mut name = engine;
         let lanes = (0..threads)
             .map(|index| {
@@ -329,12 +330,9 @@ impl Place for RealPlace {
                 let seed = self.wanted.seed ^ run.seed.rotate_left(index);
                 let opened = engine::open(file, engine, iodepth, bs, seed)?;
                 name = opened.name;
-                let first = share * u64::from(index);
                 let range = match rw.pattern() {
-                    spec::Pattern::Sequential => {
-                        first - first % bs.0..first - first % bs.0 + share.max(bs.0)
-                    }
-                    spec::Pattern::Random => 0..self.span_bytes,
+                    Pattern::Sequential => share * u64::from(index)..share * (u64::from(index) + 1),
+                    Pattern::Random => 0..self.span_bytes,
                 };
                 Ok(Lane {
                     engine: opened.engine,
@@ -344,7 +342,7 @@ impl Place for RealPlace {
             })
             .collect::<Result<Vec<_>, MeasureError>>()?;
         let buffered = !cache.direct() && self.data.is_some();
-        let reads = rw.direction() != Some(spec::Direction::Write);
+        let reads = rw.direction() != Some(Direction::Write);
         Ok(Prepared {
             lanes,
             engine: name,

@@ -1,0 +1,78 @@
+//! Is the record of a simulated run what its constants say? In virtual time, so to the nanosecond.
+
+use std::sync::atomic::AtomicBool;
+
+use measure::{Place, SimulatedPlace, measure};
+use record::Record;
+use spec::{Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
+
+fn run(constants: &str, workload: Workload, pass: Pass) -> Record {
+    let disk = SimulatedDisk::from_constants(constants).unwrap();
+    let mut place = SimulatedPlace::new(disk);
+    let runtime = Nanos(500_000_000);
+    let run = Run { experiment: None, workload, repeat: 0, pass, runtime, seed: 3 };
+    measure(&mut place, &run, &AtomicBool::new(false)).unwrap()
+}
+
+fn cell(bs: u64, iodepth: u32) -> Workload {
+    Workload { rw: Rw::Randread, bs: Bytes(bs), iodepth, ..Workload::default() }
+}
+
+#[test]
+fn one_request_at_a_time_takes_fixed_plus_size_over_rate() {
+    let record = run("fixed=100us,rate=1GB/s", cell(100_000, 1), Pass::Plain);
+    assert_eq!(record.ios, 2_500);
+    assert_eq!((record.latency.min_ns(), record.latency.max_ns()), (200_000, 200_000));
+    assert_eq!(record.elapsed_ns, 500_000_000);
+    assert!((record.mbps() - 500.0).abs() < 1e-9);
+    assert!((record.achieved_depth - 1.0).abs() < 1e-9);
+    assert_eq!(record.spent_ns, record.elapsed_ns);
+}
+
+#[test]
+fn depth_is_achieved_and_a_shared_limit_holds() {
+    let record = run("fixed=0us,rate=1GB/s,disks=8,shared=2GB/s", cell(1 << 20, 16), Pass::Plain);
+    assert!((record.mbps() / 2000.0 - 1.0).abs() < 0.01, "{}", record.mbps());
+    assert!((record.achieved_depth / 16.0 - 1.0).abs() < 0.05, "{}", record.achieved_depth);
+}
+
+#[test]
+fn processor_time_is_told_apart_into_charged_and_lost() {
+    let constants = "fixed=50us,cpu_fixed=4us,cpu_per_kib=100ns,unseen=25%";
+    let record = run(constants, cell(4096, 1), Pass::Soaker);
+    let lost_ns = record.cpu.soaker.as_ref().unwrap().lost_ns;
+    assert_eq!(lost_ns, record.ios * 4_400);
+    assert_eq!(record.cpu.charged_ns(), record.ios * 3_300);
+    assert_eq!(run(constants, cell(4096, 1), Pass::Plain).cpu.soaker, None);
+}
+
+#[test]
+fn the_series_holds_what_was_moved() {
+    let record = run("fixed=100us,rate=1GB/s", cell(100_000, 1), Pass::Plain);
+    let in_series: u64 = record.series.bytes.iter().sum();
+    assert!(record.series.step_ns <= 100_000_000);
+    assert!(record.bytes - in_series <= 2 * record.series.step_ns, "{in_series} of {}", record.bytes);
+}
+
+#[test]
+fn threads_are_depth_in_virtual_time() {
+    let two = Workload { threads: 2, iodepth: 2, ..cell(100_000, 1) };
+    let record = run("fixed=100us,rate=1GB/s,disks=4", two, Pass::Plain);
+    assert!((record.mbps() / 2000.0 - 1.0).abs() < 0.01, "{}", record.mbps());
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_record() {
+    let mut place = SimulatedPlace::new(SimulatedDisk::default());
+    place.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let run = Run {
+        experiment: None,
+        workload: cell(4096, 1),
+        repeat: 0,
+        pass: Pass::Plain,
+        runtime: Nanos(1_000_000),
+        seed: 1,
+    };
+    let error = measure(&mut place, &run, &AtomicBool::new(true)).unwrap_err();
+    assert_eq!(error.to_string(), "interrupted");
+}
