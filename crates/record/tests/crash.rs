@@ -15,11 +15,11 @@ use sample::{environment, question, record, records};
 const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
 const COUNT: u32 = 12;
 
-fn study_bytes() -> Vec<u8> {
+fn study_bytes(count: u32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.halfpower");
     let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
-    records(COUNT).iter().for_each(|record| file.append(record).unwrap());
+    records(count).iter().for_each(|record| file.append(record).unwrap());
     drop(file);
     fs::read(&path).unwrap()
 }
@@ -34,7 +34,7 @@ fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
         || StudyFile::resume(path, &question(), &environment("6.1")).and_then(|file| file.records());
     for outcome in [opened(path), resumed()] {
         match outcome {
-            Ok(found) => assert_eq!(found, whole[..found.len()], "{case}: wrong records"),
+            Ok(found) => assert!(found == whole[..found.len()], "{case}: wrong records"),
             Err(
                 RecordError::Damaged { .. }
                 | RecordError::NotAStudyFile { .. }
@@ -48,23 +48,26 @@ fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
 
 #[test]
 fn a_file_cut_anywhere_gives_a_sentence_and_is_left_as_it_is() {
-    let (bytes, whole) = (study_bytes(), records(COUNT));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("study.halfpower");
-    let near_a_page = |at: &usize| at % 4096 < 3 || at % 4096 > 4093;
-    for at in (0..bytes.len()).filter(|at| *at < 130 || near_a_page(at) || at % 509 == 0) {
-        fs::write(&path, &bytes[..at]).unwrap();
-        assert_prefix_or_sentence(&path, &whole, &format!("cut at {at} of {}", bytes.len()));
-        assert!(opened(&path).is_err(), "cut at {at}: the end is missing and nobody says so");
-        assert!(fs::read(&path).unwrap() == bytes[..at], "cut at {at}: the file was changed");
+    // Without records the last page is one that no reader looks at.
+    for count in [0, COUNT] {
+        let (bytes, whole) = (study_bytes(count), records(count));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study.halfpower");
+        let near_a_page = |at: &usize| at % 4096 < 3 || at % 4096 > 4093;
+        for at in (0..bytes.len()).filter(|at| *at < 130 || near_a_page(at) || at % 509 == 0) {
+            fs::write(&path, &bytes[..at]).unwrap();
+            assert_prefix_or_sentence(&path, &whole, &format!("cut at {at} of {}", bytes.len()));
+            assert!(opened(&path).is_err(), "cut at {at}: the end is missing and nobody says so");
+            assert!(fs::read(&path).unwrap() == bytes[..at], "cut at {at}: the file was changed");
+        }
+        fs::write(&path, &bytes).unwrap();
+        assert!(opened(&path).unwrap() == whole);
     }
-    fs::write(&path, &bytes).unwrap();
-    assert_eq!(opened(&path).unwrap(), whole);
 }
 
 #[test]
 fn a_flipped_byte_never_makes_a_wrong_record() {
-    let (bytes, whole) = (study_bytes(), records(COUNT));
+    let (bytes, whole) = (study_bytes(COUNT), records(COUNT));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.halfpower");
     for at in (0..bytes.len()).filter(|at| *at < 200 || at % 4096 < 12 || at % 211 == 0) {
@@ -79,7 +82,7 @@ fn a_flipped_byte_never_makes_a_wrong_record() {
 fn a_transaction_that_a_crash_cut_off_is_rolled_back_from_its_journal() {
     let folder = tempfile::tempdir().unwrap();
     let live = folder.path().join("study.halfpower");
-    fs::write(&live, study_bytes()).unwrap();
+    fs::write(&live, study_bytes(COUNT)).unwrap();
     let before = fs::read(&live).unwrap();
     let writer = Connection::open(&live).unwrap();
     writer.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE").unwrap();
@@ -116,13 +119,20 @@ fn assert_rolled_back(image: &[u8], journal: &[u8], case: &str) {
     }
 }
 
+/// A record of many pages, so that a kill often falls between two of them.
+fn large(number: u32) -> Record {
+    let mut record = record(number);
+    record.series.bytes = (0..40_000).map(|step| step * u64::from(number + 1)).collect();
+    record
+}
+
 /// Not a test of its own: what the killed child does. It says how many records are committed.
 #[test]
 fn child_that_appends() {
     let Ok(path) = std::env::var(APPEND_TO) else { return };
     let mut file = StudyFile::open_or_create(path.as_ref(), &question(), &environment("6.1")).unwrap();
     for number in file.records().unwrap().len() as u32.. {
-        file.append(&record(number)).unwrap();
+        file.append(&large(number)).unwrap();
         println!("\ncommitted {}", number + 1);
     }
 }
@@ -147,7 +157,7 @@ fn committed(line: &str) -> Option<usize> {
 fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.halfpower");
-    for round in 0..20 {
+    for round in 0..14 {
         let (mut child, mut said) = start_child(&path);
         let mut acknowledged = 0;
         // Killed after a few commits, at whatever point of the next one it has reached.
@@ -167,7 +177,10 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
         let acknowledged = late.unwrap_or(acknowledged);
         let found = opened(&path).unwrap();
         assert!((acknowledged..=acknowledged + 1).contains(&found.len()), "{acknowledged}, {}", found.len());
-        assert!(found == records(found.len() as u32), "round {round}: wrong records");
+        assert!(
+            found.iter().eq(&(0..found.len() as u32).map(large).collect::<Vec<_>>()),
+            "round {round}: wrong records"
+        );
     }
     drop(StudyFile::resume(&path, &question(), &environment("6.1")).unwrap());
     let names: Vec<_> =

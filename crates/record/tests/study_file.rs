@@ -177,6 +177,15 @@ fn a_record_that_was_changed_by_hand_is_noticed() {
 }
 
 #[test]
+fn a_record_that_was_taken_out_is_missed() {
+    let (_folder, path) = place();
+    study_of(&path, &records(3));
+    Connection::open(&path).unwrap().execute("DELETE FROM record WHERE record_id = 2", []).unwrap();
+    let error = StudyFile::open(&path).unwrap().records().unwrap_err();
+    assert!(error.to_string().contains("record 2 is missing"), "{error}");
+}
+
+#[test]
 fn places_where_no_file_can_be_get_a_sentence() {
     let (folder, path) = place();
     let nowhere = folder.path().join("no/such/folder/study.halfpower");
