@@ -27,7 +27,7 @@ pub struct Opened {
 /// # Errors
 /// A sentence.
 pub fn io_uring_available() -> Result<(), String> {
-    os::ring::available().map_err(|error| error.to_string())
+    os::io_uring_available().map_err(|error| error.to_string())
 }
 
 /// The engine called `name` over `file`, with `depth` slots of `bs` bytes filled from `seed`. No file stands for the
@@ -37,13 +37,7 @@ pub fn io_uring_available() -> Result<(), String> {
 ///
 /// # Errors
 /// [`EngineError::Unavailable`] where that engine cannot be had here, or cannot carry such requests.
-pub fn open(
-    file: Option<RunFile>,
-    name: EngineName,
-    depth: u32,
-    bs: Bytes,
-    seed: u64,
-) -> Result<Opened, EngineError> {
+pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
     let name = settle(name, file.is_some(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
     let buffers = || Buffers::new(depth, bs.0 as usize, seed).map_err(unavailable(name.word()));

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{AtFlags, FallocateFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 
-use crate::{Buffers, OsError};
+use crate::mounts::mounted_at;
+use crate::{Buffers, DeviceNumber, Mode, OsError, RunFile};
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +29,6 @@ pub enum Kind {
     Other,
 }
 
-/// In which way a run reaches its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mode {
-    /// Past the page cache (`O_DIRECT`).
-    pub direct: bool,
-    /// Each write is on the medium before it completes (`O_DSYNC`).
-    pub durable: bool,
-    /// For writing too.
-    pub write: bool,
-}
-
 /// What direct requests have to be multiples of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alignment {
@@ -48,28 +38,12 @@ pub struct Alignment {
     pub offset_bytes: u32,
 }
 
-/// A block device's number, by which sysfs (`/sys/dev/block/MAJOR:MINOR`) knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceNumber {
-    /// The driver's part; 0 where a file system has no single device.
-    pub major: u32,
-    /// The device's part.
-    pub minor: u32,
-}
-
 /// The data that runs work on. As long as it lives, a device opened for writing is claimed against mounting.
 #[derive(Debug)]
 pub struct DataFile {
     file: File,
     kind: Kind,
     path: PathBuf,
-}
-
-/// A data file opened in one mode, for the requests of runs.
-#[derive(Debug)]
-pub struct RunFile {
-    file: File,
-    mode: Mode,
 }
 
 /// What `path` leads to, links followed.
@@ -131,9 +105,10 @@ impl DataFile {
     pub fn open(path: &Path, writable: bool) -> Result<Self, OsError> {
         let kind = kind(path)?;
         let claim = match kind {
-            Kind::Regular => 0,
+            // Asked beforehand, because some kernels answer EPERM here, which would read as missing rights.
+            Kind::Block if writable && is_mounted(path) => return Err(OsError::Busy { path: path.to_path_buf() }),
             Kind::Block if writable => libc::O_EXCL,
-            Kind::Block => 0,
+            Kind::Regular | Kind::Block => 0,
             Kind::Folder | Kind::Other => return Err(OsError::NotData { path: path.to_path_buf() }),
         };
         let action = if writable { "written to" } else { "read" };
@@ -208,7 +183,7 @@ impl DataFile {
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let file = OpenOptions::new().read(true).write(mode.write).custom_flags(flags).open(link);
         match file {
-            Ok(file) => Ok(RunFile { file, mode }),
+            Ok(file) => Ok(RunFile::new(file, mode)),
             Err(error) if mode.direct && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
                 Err(OsError::NoDirect { path: self.path.clone() })
             }
@@ -269,73 +244,14 @@ impl DataFile {
     }
 }
 
-impl DeviceNumber {
-    /// The two parts of a number as `stat` gives it.
-    pub(crate) fn of(number: u64) -> Self {
-        Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
-    }
-
-    /// The folder in which sysfs describes the device; it need not exist.
-    pub fn sysfs(self) -> PathBuf {
-        PathBuf::from(format!("/sys/dev/block/{self}"))
-    }
-}
-
-impl std::fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
-
 impl AsFd for DataFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl RunFile {
-    /// The mode it was opened in.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Reads into `bytes` from `offset` on; gives how many bytes came.
-    ///
-    /// # Errors
-    /// The request's own outcome.
-    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_at(bytes, offset)
-    }
-
-    /// Writes from `bytes` from `offset` on; gives how many bytes went.
-    ///
-    /// # Errors
-    /// The request's own outcome.
-    pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.file.write_at(bytes, offset)
-    }
-
-    /// Makes durable what was written (`fdatasync`).
-    ///
-    /// # Errors
-    /// The request's own outcome.
-    pub fn sync_data(&self) -> io::Result<()> {
-        Ok(rustix::fs::fdatasync(&self.file)?)
-    }
-
-    /// Another handle of the same opened file, for another thread.
-    ///
-    /// # Errors
-    /// Where the process has no descriptors left.
-    pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { file: self.file.try_clone()?, mode: self.mode })
-    }
-}
-
-impl AsFd for RunFile {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
+fn is_mounted(device: &Path) -> bool {
+    device.metadata().is_ok_and(|metadata| mounted_at(DeviceNumber::of(metadata.rdev())).is_some())
 }
 
 /// Whether the file system or the kernel knows no files without a name.
@@ -360,4 +276,145 @@ fn smallest_direct_read(direct: &RunFile) -> Option<u32> {
         let read = direct.read_at(&mut buffer.slot_mut(0)[..*bytes as usize], u64::from(*bytes));
         read.is_ok_and(|came| came == *bytes as usize)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skip::skip;
+    use std::fs;
+
+    const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+    #[test]
+    fn an_unnamed_file_works_and_leaves_nothing() {
+        let folder = tempfile::tempdir_in(HERE).unwrap();
+        for file in [
+            DataFile::unnamed_in(folder.path()).unwrap(),
+            DataFile { file: unlinked_in(folder.path()).unwrap(), kind: Kind::Regular, path: PathBuf::new() },
+        ] {
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name while it lives");
+            file.allocate(1 << 20).unwrap();
+            file.write_all_at(b"bytes", 7).unwrap();
+            file.sync().unwrap();
+            assert_eq!((file.size_bytes().unwrap(), file.kind()), (1 << 20, Kind::Regular));
+            let mut bytes = [0; 5];
+            let run = file.reopen(Mode { durable: true, write: true, ..Mode::default() }).unwrap();
+            assert_eq!(run.read_at(&mut bytes, 7).unwrap(), 5);
+            assert_eq!(&bytes, b"bytes");
+            run.write_at(b"other", 7).unwrap();
+            assert_eq!(file.read_at(&mut bytes, 7).unwrap(), 5);
+            assert_eq!(&bytes, b"other");
+        }
+    }
+
+    #[test]
+    fn a_file_opened_for_reading_cannot_be_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        fs::write(&path, b"keep").unwrap();
+        let file = DataFile::open(&path, false).unwrap();
+        assert!(file.write_all_at(b"lost", 0).is_err());
+        let run = file.reopen(Mode::default()).unwrap();
+        assert_eq!(run.write_at(b"lost", 0).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        assert_eq!(fs::read(&path).unwrap(), b"keep");
+    }
+
+    #[test]
+    fn what_is_no_data_is_refused_in_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing");
+        let said = |result: Result<DataFile, OsError>| result.unwrap_err().to_string();
+        assert!(said(DataFile::open(&missing, false)).contains("does not exist"));
+        assert!(said(DataFile::unnamed_in(&missing)).contains("does not exist"));
+        assert!(said(DataFile::open(folder.path(), false)).contains("neither a regular file nor a block device"));
+        assert!(said(DataFile::open(Path::new("/dev/null"), true)).contains("neither"));
+        fs::write(folder.path().join("file"), b"").unwrap();
+        assert!(DataFile::unnamed_in(&folder.path().join("file")).is_err());
+        assert_eq!(kind(folder.path()).unwrap(), Kind::Folder);
+        assert_eq!(kind(Path::new("/dev/null")).unwrap(), Kind::Other);
+    }
+
+    #[test]
+    fn a_file_in_memory_takes_no_direct_io() {
+        let Ok(file) = DataFile::unnamed_in(Path::new("/dev/shm")) else {
+            return skip("there is no /dev/shm to write to");
+        };
+        assert_eq!(file.direct_alignment().unwrap(), None);
+    }
+
+    #[test]
+    fn direct_requests_of_the_told_alignment_go_through() {
+        let file = DataFile::unnamed_in(Path::new(HERE)).unwrap();
+        file.write_all_at(&[7; 65536], 0).unwrap();
+        file.sync().unwrap();
+        let Some(alignment) = file.direct_alignment().unwrap() else {
+            return skip("the source folder's file system takes no direct I/O");
+        };
+        let run = file.reopen(Mode { direct: true, write: true, ..Mode::default() }).unwrap();
+        let mut buffers = Buffers::new(1, 65536, 0).unwrap();
+        let bytes = alignment.offset_bytes as usize;
+        assert_eq!(run.read_at(&mut buffers.slot_mut(0)[..bytes], bytes as u64).unwrap(), bytes);
+        assert_eq!(buffers.slot(0)[..bytes], vec![7; bytes]);
+        let off = run.read_at(&mut buffers.slot_mut(0)[..bytes], 1).unwrap_err();
+        assert_eq!(off.raw_os_error(), Some(libc::EINVAL));
+        let probed = smallest_direct_read(&run).unwrap();
+        assert!(probed as usize >= bytes && probed <= 4096, "told {bytes}, probed {probed}");
+        assert!(file.logical_block_bytes().is_none_or(|block| block as usize >= bytes.min(512)));
+    }
+
+    #[test]
+    fn the_free_space_bounds_what_can_be_allocated() {
+        let folder = Path::new(HERE);
+        let free = free_bytes(folder).unwrap();
+        assert!(free > 0);
+        let refusal = DataFile::unnamed_in(folder).unwrap().allocate(1 << 50).unwrap_err();
+        assert!(refusal.to_string().contains("no room for 1125899906842624 bytes"), "{refusal}");
+    }
+
+    #[test]
+    fn a_mounted_device_is_refused_for_writing() {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let devices = mounts.lines().filter_map(|line| line.split(' ').next());
+        let mut mounted = devices.map(Path::new).filter(|device| kind(device).is_ok_and(|kind| kind == Kind::Block));
+        let Some(device) = mounted.next() else { return skip("no block device is mounted here") };
+        let refusal = DataFile::open(device, true).unwrap_err();
+        assert!(matches!(refusal, OsError::Busy { .. }), "{refusal}");
+    }
+
+    #[test]
+    fn a_device_is_claimed_while_it_is_open_for_writing() {
+        let folder = tempfile::tempdir_in(HERE).unwrap();
+        let image = folder.path().join("image");
+        File::create(&image).unwrap().set_len(4 << 20).unwrap();
+        let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        let Some(made) = made.ok().filter(|made| made.status.success()) else {
+            return skip("a loop device needs root and losetup");
+        };
+        let device = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
+        let outcome = std::panic::catch_unwind(|| look_at_device(&device));
+        std::process::Command::new("losetup").arg("--detach").arg(&device).status().unwrap();
+        outcome.unwrap();
+    }
+
+    fn look_at_device(path: &Path) {
+        let device = DataFile::open(path, true).unwrap();
+        assert_eq!((device.kind(), device.size_bytes().unwrap()), (Kind::Block, 4 << 20));
+        assert!(matches!(DataFile::open(path, true), Err(OsError::Busy { .. })), "it is ours already");
+        assert_eq!(device.unwritten_bytes(0..4096).unwrap(), None);
+        assert!(device.device().unwrap().sysfs().join("queue").exists());
+        assert!(mounted_at(device.device().unwrap()).is_none());
+        let run = device.reopen(Mode { direct: true, write: true, durable: false }).unwrap();
+        let buffers = Buffers::new(1, 4096, 5).unwrap();
+        assert_eq!(run.write_at(buffers.slot(0), 8192).unwrap(), 4096);
+        let mut bytes = vec![0; 4096];
+        assert_eq!(device.read_at(&mut bytes, 8192).unwrap(), 4096);
+        assert_eq!(bytes, buffers.slot(0));
+        let past = run.write_at(buffers.slot(0), 4 << 20).unwrap_err();
+        assert_eq!(past.raw_os_error(), Some(libc::ENOSPC));
+        assert_eq!(device.direct_alignment().unwrap().unwrap().offset_bytes % 512, 0);
+        assert!(device.cached_bytes(0..4 << 20).unwrap() > 0, "the plain read went through the page cache");
+        drop(device);
+        assert!(DataFile::open(path, true).is_ok(), "the claim ends with the data file");
+    }
 }

@@ -6,6 +6,7 @@
 pub mod buffers;
 pub mod clock;
 pub mod data_file;
+mod device;
 mod error;
 pub mod extents;
 pub mod interrupt;
@@ -13,9 +14,16 @@ pub mod mounts;
 pub mod page_cache;
 pub mod processor;
 pub mod ring;
+mod ring_setup;
+mod run_file;
+#[cfg(test)]
+mod skip;
 
 pub use buffers::Buffers;
 pub use clock::Clock;
-pub use data_file::{Alignment, DataFile, DeviceNumber, Kind, Mode, RunFile};
+pub use data_file::{Alignment, DataFile, Kind};
+pub use device::DeviceNumber;
 pub use error::OsError;
 pub use ring::{Reaped, Ring, RingOperation, Transfer};
+pub use ring_setup::available as io_uring_available;
+pub use run_file::{Mode, RunFile};

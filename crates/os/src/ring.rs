@@ -6,17 +6,15 @@
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd};
-use std::time::Duration;
 
 use io_uring::types::{CancelBuilder, Fixed, FsyncFlags};
-use io_uring::{Builder, EnterFlags, IoUring, opcode, squeue};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
 
+use crate::ring_setup::{refusal, register, set_up};
 use crate::{Buffers, OsError, RunFile};
 
 /// Slots that the kernel lets a ring have.
 const MOST_SLOTS: u32 = 32768;
-/// Buffers that the kernel lets a ring register.
-const MOST_REGISTERED: u32 = 16384;
 /// The mark of a cancellation, which has no slot.
 const CANCELLATION: u64 = u64::MAX;
 
@@ -79,14 +77,6 @@ struct Slot {
 // kernel's own rule on who may enter the ring, and breaking that is an error value.
 unsafe impl Send for Ring {}
 
-/// Whether rings can be had here; what the kernel says if not.
-///
-/// # Errors
-/// [`OsError::IoUring`] with the reason and what would help.
-pub fn available() -> Result<(), OsError> {
-    set_up(1).map(|_| ())
-}
-
 impl Ring {
     /// A ring whose slots are `buffers`, over `file`; without a file each transfer is a no-op that moves nothing
     /// and is reported as if it had moved all.
@@ -104,9 +94,8 @@ impl Ring {
             let descriptors = [file.as_fd().as_raw_fd()];
             ring.submitter().register_files(&descriptors).map_err(|error| refusal(&error))?;
         }
-        let slots: Vec<Slot> =
-            (0..count).map(|slot| Slot { bytes: buffers.pointer(slot), in_flight: false }).collect();
-        let registered = file.is_some() && register(&ring, &slots, buffers.bytes_each());
+        let slots: Vec<Slot> = (0..count).map(|slot| Slot { bytes: buffers.pointer(slot), in_flight: false }).collect();
+        let registered = file.is_some() && register(&ring, slots.iter().map(|slot| slot.bytes), buffers.bytes_each());
         Ok(Self {
             disabled: ring.params().is_setup_single_issuer(),
             ring: ManuallyDrop::new(ring),
@@ -284,63 +273,82 @@ impl Drop for Ring {
     }
 }
 
-/// The leanest ring that this kernel knows: completions are delivered when we ask and never interrupt us (6.1),
-/// or at least not by an interrupt between processors (5.19), or as it comes.
-fn set_up(entries: u32) -> Result<IoUring, OsError> {
-    let leanest: [fn(&mut Builder); 3] = [
-        |ring| {
-            ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all();
-        },
-        |ring| {
-            ring.setup_coop_taskrun().setup_submit_all();
-        },
-        |_| (),
-    ];
-    let mut refused = None;
-    for flags in leanest {
-        let mut builder = IoUring::builder();
-        flags(&mut builder);
-        match builder.dontfork().build(entries) {
-            Ok(ring) => return Ok(ring),
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = Some(error),
-            Err(error) => return Err(refusal(&error)),
-        }
-    }
-    Err(refusal(&refused.expect("each way was tried")))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring_setup::{MOST_REGISTERED, available};
+    use crate::skip::skip;
+    use crate::{DataFile, Mode};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::Path;
 
-/// What a refused ring means, and what would help.
-fn refusal(error: &io::Error) -> OsError {
-    let why = match error.raw_os_error() {
-        Some(libc::ENOSYS) => "this kernel has none, or a container hides it (it came with Linux 5.1)".to_string(),
-        Some(libc::EPERM | libc::EACCES) => "it is forbidden here; the sysctl kernel.io_uring_disabled, or the seccomp \
-             profile of a container, would have to allow it"
-            .to_string(),
-        Some(libc::ENOMEM) => format!("{error}; less depth, or a higher `ulimit -l`, would help"),
-        Some(libc::EMFILE | libc::ENFILE) => format!("{error}; a higher `ulimit -n` would help"),
-        _ => error.to_string(),
-    };
-    OsError::IoUring { why }
-}
-
-/// Lets the kernel map the slots for good, where the limit on locked memory admits it.
-fn register(ring: &IoUring, slots: &[Slot], bytes_each: usize) -> bool {
-    /// A ring that was just closed gives its locked memory back a moment later.
-    const TRIES: u32 = 10;
-    if slots.len() > MOST_REGISTERED as usize {
-        return false;
-    }
-    let vectors: Vec<libc::iovec> =
-        slots.iter().map(|slot| libc::iovec { iov_base: slot.bytes.cast(), iov_len: bytes_each }).collect();
-    let admitted = rustix::process::getrlimit(rustix::process::Resource::Memlock)
-        .current
-        .is_none_or(|limit| limit >= (slots.len() * bytes_each) as u64);
-    let tries = if admitted { TRIES } else { 1 };
-    (0..tries).any(|attempt| {
-        if attempt > 0 {
-            std::thread::sleep(Duration::from_millis(5));
+    fn ring(count: u32, bytes_each: usize) -> Option<(DataFile, Ring)> {
+        if let Err(error) = available() {
+            skip(&error.to_string());
+            return None;
         }
-        // SAFETY: the slots stay where they are until the ring is gone, or for good (see `drop`).
-        unsafe { ring.submitter().register_buffers(&vectors) }.is_ok()
-    })
+        let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let run = file.reopen(Mode { write: true, ..Mode::default() }).unwrap();
+        Some((file, Ring::new(Buffers::new(count, bytes_each, 1).unwrap(), Some(run)).unwrap()))
+    }
+
+    fn write(slot: u32, offset: u64, length: u32) -> Transfer {
+        Transfer { slot, operation: RingOperation::Write, offset, length }
+    }
+
+    fn outcomes(ring: &mut Ring) -> Vec<Reaped> {
+        let mut outcomes = Vec::new();
+        while ring.in_flight() > 0 {
+            ring.submit_and_wait(1).unwrap();
+            ring.reap(|reaped| outcomes.push(reaped));
+        }
+        outcomes
+    }
+
+    #[test]
+    fn a_slot_in_flight_can_be_neither_seen_nor_sent_again() {
+        let Some((_file, mut ring)) = ring(2, 4096) else { return };
+        ring.push(write(1, 0, 4096));
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.slot(1).len())).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.stamp(1, 16, 0))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(1, 0, 4096)))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(0, 0, 4097)))).is_err(), "longer than a slot");
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(2, 0, 4096)))).is_err(), "no such slot");
+        assert_eq!(ring.slot(0).len(), 4096);
+        assert_eq!(outcomes(&mut ring), [Reaped { slot: 1, result: Ok(4096) }]);
+        assert_eq!(ring.slot(1).len(), 4096);
+    }
+
+    #[test]
+    fn buffers_that_are_not_registered_serve_as_well() {
+        // More than the kernel registers, so that this way is taken whatever the rights.
+        let Some((file, mut ring)) = ring(MOST_REGISTERED + 1, 512) else { return };
+        assert!(!ring.has_registered_buffers());
+        ring.push(write(MOST_REGISTERED, 512, 512));
+        assert_eq!(outcomes(&mut ring), [Reaped { slot: MOST_REGISTERED, result: Ok(512) }]);
+        let mut bytes = [0; 512];
+        file.read_at(&mut bytes, 512).unwrap();
+        assert_eq!(bytes, ring.slot(MOST_REGISTERED));
+        ring.push(Transfer { slot: 3, operation: RingOperation::Read, offset: 512, length: 512 });
+        outcomes(&mut ring);
+        assert_eq!(bytes, ring.slot(3));
+    }
+
+    #[test]
+    fn a_ring_on_a_strange_thread_is_an_error_and_leaves_no_dangling_buffer() {
+        let Some((file, mut ring)) = ring(4, 1 << 20) else { return };
+        ring.submit_and_wait(0).unwrap();
+        let lean = ring.ring.params().is_setup_single_issuer();
+        let refused = std::thread::scope(|scope| {
+            let strange = scope.spawn(|| {
+                ring.push(write(0, 0, 1 << 20));
+                let refused = ring.submit_and_wait(1).is_err();
+                drop(ring);
+                refused
+            });
+            strange.join().unwrap()
+        });
+        assert_eq!(refused, lean);
+        assert_eq!(file.size_bytes().unwrap(), if lean { 0 } else { 1 << 20 });
+    }
 }

@@ -1,0 +1,74 @@
+//! Through what do the requests of a run go? A data file opened in one mode: positioned reads, writes and flushes
+//! enter, the outcome of each leaves as the system gave it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+
+/// In which way a run reaches its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mode {
+    /// Past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Each write is on the medium before it completes (`O_DSYNC`).
+    pub durable: bool,
+    /// For writing too.
+    pub write: bool,
+}
+
+/// A data file opened in one mode, for the requests of runs.
+#[derive(Debug)]
+pub struct RunFile {
+    file: File,
+    mode: Mode,
+}
+
+impl RunFile {
+    pub(crate) fn new(file: File, mode: Mode) -> Self {
+        Self { file, mode }
+    }
+
+    /// The mode it was opened in.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Reads into `bytes` from `offset` on; gives how many bytes came.
+    ///
+    /// # Errors
+    /// The request's own outcome.
+    pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(bytes, offset)
+    }
+
+    /// Writes from `bytes` from `offset` on; gives how many bytes went.
+    ///
+    /// # Errors
+    /// The request's own outcome.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    /// Makes durable what was written (`fdatasync`).
+    ///
+    /// # Errors
+    /// The request's own outcome.
+    pub fn sync_data(&self) -> io::Result<()> {
+        Ok(rustix::fs::fdatasync(&self.file)?)
+    }
+
+    /// Another handle of the same opened file, for another thread.
+    ///
+    /// # Errors
+    /// Where the process has no descriptors left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, mode: self.mode })
+    }
+}
+
+impl AsFd for RunFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
