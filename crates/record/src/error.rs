@@ -42,9 +42,7 @@ pub enum RecordError {
         differences: String,
     },
     /// Another study writes to it, or a reader keeps it.
-    #[error(
-        "{path} is in use by another running study; wait until it ends, or name another file with --output"
-    )]
+    #[error("{path} is in use by another running study; wait until it ends, or name another file with --output")]
     Locked {
         /// The file.
         path: PathBuf,

@@ -16,10 +16,7 @@ use crate::{COLUMNS, Environment, Record, RecordError};
 ///
 /// # Errors
 /// [`RecordError::Stream`] if `out` takes no more.
-pub fn write_csv<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    out: impl Write,
-) -> Result<(), RecordError> {
+pub fn write_csv<'a>(records: impl IntoIterator<Item = &'a Record>, out: impl Write) -> Result<(), RecordError> {
     let mut rows = csv::Writer::from_writer(out);
     rows.write_record(COLUMNS.iter().map(|column| column.name))?;
     for record in records {

@@ -78,10 +78,7 @@ pub struct TraceLine {
 ///
 /// # Errors
 /// [`RecordError::Stream`] if `out` takes no more.
-pub fn write_trace<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    mut out: impl Write,
-) -> Result<(), RecordError> {
+pub fn write_trace<'a>(records: impl IntoIterator<Item = &'a Record>, mut out: impl Write) -> Result<(), RecordError> {
     for record in records {
         writeln!(out, "{}", TraceLine::of(record))?;
     }
@@ -117,11 +114,7 @@ impl TraceLine {
         Self {
             mib_per_s: record.mbps() * 1e6 / 1_048_576.0,
             iops: record.iops(),
-            operation: workload.rw.direction().unwrap_or(if reads {
-                Direction::Read
-            } else {
-                Direction::Write
-            }),
+            operation: workload.rw.direction().unwrap_or(if reads { Direction::Read } else { Direction::Write }),
             block_size_kib: workload.bs.kib(),
             outstanding_ios: if synchronous { 0 } else { workload.iodepth },
             buffering: workload.cache,
@@ -139,28 +132,19 @@ impl TraceLine {
     /// Reads line number `line` of a trace.
     fn parse(text: &str, line: usize) -> Result<Self, RecordError> {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-        let wrong =
-            |field: usize, message: String| RecordError::Trace { line, field: TRACE_FIELDS[field], message };
+        let wrong = |field: usize, message: String| RecordError::Trace { line, field: TRACE_FIELDS[field], message };
         if fields.len() < 14 {
-            return Err(wrong(
-                fields.len(),
-                "the line ends before this field; a line has fourteen".to_string(),
-            ));
+            return Err(wrong(fields.len(), "the line ends before this field; a line has fourteen".to_string()));
         }
         if fields.len() > 14 {
-            return Err(wrong(
-                13,
-                "a comma is not allowed in the comment; a line has fourteen fields".to_string(),
-            ));
+            return Err(wrong(13, "a comma is not allowed in the comment; a line has fourteen fields".to_string()));
         }
         let number = |at: usize| match fields[at].parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
             _ => Err(wrong(at, format!("`{}` is no number; write it like 12.5", fields[at]))),
         };
         let count = |at: usize| {
-            fields[at]
-                .parse()
-                .map_err(|_| wrong(at, format!("`{}` is no whole number; write it like 8", fields[at])))
+            fields[at].parse().map_err(|_| wrong(at, format!("`{}` is no whole number; write it like 8", fields[at])))
         };
         Ok(Self {
             mib_per_s: number(0)?,
@@ -203,10 +187,7 @@ fn without_commas(text: &str) -> String {
 fn buffering(letter: &str) -> Option<Cache> {
     match letter {
         "0" | "O" | "o" => Some(Cache::Both),
-        _ => Cache::ALL
-            .iter()
-            .copied()
-            .find(|cache| letter.eq_ignore_ascii_case(&cache.sqlio_letter().to_string())),
+        _ => Cache::ALL.iter().copied().find(|cache| letter.eq_ignore_ascii_case(&cache.sqlio_letter().to_string())),
     }
 }
 
@@ -231,8 +212,7 @@ fn time_stamp(unix_s: u64) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) =
-        (era * 400 + year + u64::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
+    let (year, month) = (era * 400 + year + u64::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 

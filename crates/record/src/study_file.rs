@@ -87,11 +87,7 @@ impl StudyFile {
     ///
     /// # Errors
     /// As [`Self::create`] and [`Self::resume`].
-    pub fn open_or_create(
-        path: &Path,
-        question: &Question,
-        environment: &Environment,
-    ) -> Result<Self, RecordError> {
+    pub fn open_or_create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         match path.symlink_metadata() {
             Ok(_) => Self::resume(path, question, environment),
             Err(_) => Self::create(path, question, environment),
@@ -170,8 +166,7 @@ impl StudyFile {
     /// # Errors
     /// As [`Self::records`].
     pub fn each(&self, mut take: impl FnMut(Entry)) -> Result<(), RecordError> {
-        const ALL: &str =
-            "SELECT record_id, environment_id, record, record_fnv1a FROM record ORDER BY record_id";
+        const ALL: &str = "SELECT record_id, environment_id, record, record_fnv1a FROM record ORDER BY record_id";
         let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error);
         let mut statement = self.connection.prepare(ALL).map_err(failed)?;
         let mut rows = statement.query([]).map_err(failed)?;
@@ -265,9 +260,9 @@ fn name(run: &Run) -> String {
 
 /// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
 fn fnv1a(text: &str) -> i64 {
-    let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let sum = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     sum as i64
 }
 

@@ -30,8 +30,7 @@ fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
 }
 
 fn assert_prefix_or_sentence(path: &Path, whole: &[Record], case: &str) {
-    let resumed =
-        || StudyFile::resume(path, &question(), &environment("6.1")).and_then(|file| file.records());
+    let resumed = || StudyFile::resume(path, &question(), &environment("6.1")).and_then(|file| file.records());
     for outcome in [opened(path), resumed()] {
         match outcome {
             Ok(found) => assert!(found == whole[..found.len()], "{case}: wrong records"),
@@ -94,11 +93,7 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_from_its_journal() {
         assert_rolled_back(&image, &journal, &format!("after change {id}"));
         // Pages reach the file only once their journal is durable, so a short journal goes with the file before.
         for cut in (0..journal.len()).step_by(1021).chain([1, 7, 8, 27, 28, 511, 512, 513]) {
-            assert_rolled_back(
-                &before,
-                &journal[..cut.min(journal.len())],
-                &format!("change {id}, cut at {cut}"),
-            );
+            assert_rolled_back(&before, &journal[..cut.min(journal.len())], &format!("change {id}, cut at {cut}"));
         }
     }
     assert!(written_early > 0, "no page was written before the end, so nothing was rolled back");
@@ -161,9 +156,7 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
         let (mut child, mut said) = start_child(&path);
         let mut acknowledged = 0;
         // Killed after a few commits, at whatever point of the next one it has reached.
-        for line in
-            said.by_ref().lines().map(Result::unwrap).filter_map(|line| committed(&line)).take(1 + round % 4)
-        {
+        for line in said.by_ref().lines().map(Result::unwrap).filter_map(|line| committed(&line)).take(1 + round % 4) {
             acknowledged = line;
         }
         if round == 0 {
@@ -183,7 +176,6 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
         );
     }
     drop(StudyFile::resume(&path, &question(), &environment("6.1")).unwrap());
-    let names: Vec<_> =
-        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["study.halfpower"]);
 }

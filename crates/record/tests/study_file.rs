@@ -22,10 +22,8 @@ fn study_of(path: &Path, records: &[Record]) {
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -136,8 +134,7 @@ fn what_is_not_ours_is_refused_and_left_alone() {
     let (folder, path) = place();
     let sqlite = folder.path().join("other.db");
     Connection::open(&sqlite).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-    let contents =
-        [Vec::new(), b"SQLite".to_vec(), b"a letter to a friend".to_vec(), fs::read(&sqlite).unwrap()];
+    let contents = [Vec::new(), b"SQLite".to_vec(), b"a letter to a friend".to_vec(), fs::read(&sqlite).unwrap()];
     for content in contents {
         fs::write(&path, &content).unwrap();
         let refused = [
@@ -168,8 +165,7 @@ fn a_file_from_the_future_is_refused() {
 fn a_record_that_was_changed_by_hand_is_noticed() {
     let (_folder, path) = place();
     study_of(&path, &records(2));
-    let change =
-        "UPDATE record SET record = replace(record, '\"ios\":200', '\"ios\":201') WHERE record_id = 2";
+    let change = "UPDATE record SET record = replace(record, '\"ios\":200', '\"ios\":201') WHERE record_id = 2";
     assert_eq!(Connection::open(&path).unwrap().execute(change, []).unwrap(), 1);
     let error = StudyFile::open(&path).unwrap().records().unwrap_err();
     assert!(matches!(error, RecordError::Damaged { .. }), "{error}");
@@ -226,13 +222,7 @@ fn the_columns_say_what_the_record_says() {
     assert_eq!(one("SELECT seed || ' ' || engine || ' ' || errors_by_kind FROM record WHERE repeat = 1"), {
         format!("{} sync EIO=3", of.run.seed)
     });
-    assert_eq!(
-        one("SELECT CAST(mbps AS TEXT) FROM record WHERE repeat = 1")[..6],
-        of.mbps().to_string()[..6]
-    );
+    assert_eq!(one("SELECT CAST(mbps AS TEXT) FROM record WHERE repeat = 1")[..6], of.mbps().to_string()[..6]);
     assert_eq!(one("SELECT CAST(count(*) AS TEXT) FROM record WHERE experiment IS NULL"), "2");
-    assert_eq!(
-        one("SELECT CAST(sum(soaker_lost_ns) AS TEXT) FROM record WHERE pass = 'soaker'"),
-        "246913578"
-    );
+    assert_eq!(one("SELECT CAST(sum(soaker_lost_ns) AS TEXT) FROM record WHERE pass = 'soaker'"), "246913578");
 }

@@ -18,13 +18,12 @@ pub(super) fn create(path: &Path, question: &Question, environment: &Environment
     clear_orphan(path)?;
     let draft = beside(path, &format!("-new-{}", std::process::id()));
     let _ = fs::remove_file(&draft);
-    let made =
-        write(&draft, question, environment).map_err(|error| unwritable(error.to_string())).and_then(|()| {
-            publish(&draft, path).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => RecordError::Exists { path: path.to_path_buf() },
-                _ => unwritable(error.to_string()),
-            })
-        });
+    let made = write(&draft, question, environment).map_err(|error| unwritable(error.to_string())).and_then(|()| {
+        publish(&draft, path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => RecordError::Exists { path: path.to_path_buf() },
+            _ => unwritable(error.to_string()),
+        })
+    });
     let _ = fs::remove_file(&draft);
     made
 }
@@ -66,8 +65,7 @@ fn write(draft: &Path, question: &Question, environment: &Environment) -> rusqli
 }
 
 fn layout() -> String {
-    let columns: Vec<String> =
-        COLUMNS.iter().map(|column| format!("{} {}", column.name, column.kind)).collect();
+    let columns: Vec<String> = COLUMNS.iter().map(|column| format!("{} {}", column.name, column.kind)).collect();
     format!(
         "PRAGMA application_id = {APPLICATION_ID};
          PRAGMA user_version = {LAYOUT};

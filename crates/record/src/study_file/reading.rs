@@ -15,10 +15,8 @@ use crate::{Environment, RecordError};
 
 /// Looks at the header before SQLite does, so that a file of someone else is never touched.
 pub(super) fn identify(path: &Path) -> Result<(), RecordError> {
-    let unreadable = |error: std::io::Error| RecordError::Unreadable {
-        path: path.to_path_buf(),
-        reason: error.to_string(),
-    };
+    let unreadable =
+        |error: std::io::Error| RecordError::Unreadable { path: path.to_path_buf(), reason: error.to_string() };
     // A pipe would block, a device is no study: neither is opened.
     if !path.metadata().map_err(unreadable)?.is_file() {
         return Err(RecordError::NotAStudyFile { path: path.to_path_buf() });
@@ -58,8 +56,7 @@ pub(super) fn question(connection: &Connection, path: &Path) -> Result<Question,
     let text: String = connection
         .query_row("SELECT question FROM study", [], |row| row.get(0))
         .map_err(|error| RecordError::of_sqlite(path, &error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| damaged(path, format!("its question cannot be understood: {error}")))
+    serde_json::from_str(&text).map_err(|error| damaged(path, format!("its question cannot be understood: {error}")))
 }
 
 /// The environments in the file, at least one, in the order of their first record.
@@ -67,8 +64,7 @@ pub(super) fn environments(connection: &Connection, path: &Path) -> Result<Vec<E
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
     let mut statement =
         connection.prepare("SELECT environment FROM environment ORDER BY environment_id").map_err(failed)?;
-    let texts: rusqlite::Result<Vec<String>> =
-        statement.query_map([], |row| row.get(0)).map_err(failed)?.collect();
+    let texts: rusqlite::Result<Vec<String>> = statement.query_map([], |row| row.get(0)).map_err(failed)?.collect();
     let environments: Result<Vec<Environment>, _> =
         texts.map_err(failed)?.iter().map(|text| serde_json::from_str(text)).collect();
     match environments {

@@ -11,15 +11,9 @@ pub fn question() -> Question {
 }
 
 pub fn environment(kernel: &str) -> Environment {
-    let machine =
-        Machine { kernel: kernel.to_string(), cpus: 2, memory: Bytes(8 << 30), ..Machine::default() };
+    let machine = Machine { kernel: kernel.to_string(), cpus: 2, memory: Bytes(8 << 30), ..Machine::default() };
     let link = Level { name: "link".into(), pap: Some(Rate(3.2e9)), ..Level::default() };
-    Environment {
-        machine,
-        levels: vec![link],
-        notes: vec!["a note, with a comma".into()],
-        ..Environment::default()
-    }
+    Environment { machine, levels: vec![link], notes: vec!["a note, with a comma".into()], ..Environment::default() }
 }
 
 /// The record of run `number`: its workload, counts and floats all depend on it.
