@@ -29,22 +29,12 @@ impl Disk {
     /// The disk with this kernel name, or that the partition with this name is a part of.
     pub fn by_name(root: &Root, name: &str) -> Option<Self> {
         // A slash in a device's name, as in cciss/c0d0, is an exclamation mark in sysfs.
-        Self::at(
-            root,
-            root.resolve(format!("sys/class/block/{}", name.replace('/', "!")))?,
-        )
+        Self::at(root, root.resolve(format!("sys/class/block/{}", name.replace('/', "!")))?)
     }
 
     fn at(root: &Root, sys: PathBuf) -> Option<Self> {
-        let whole = if root.exists(sys.join("partition")) {
-            sys.parent()?.to_path_buf()
-        } else {
-            sys
-        };
-        Some(Self {
-            name: whole.file_name()?.to_str()?.to_string(),
-            sys: whole,
-        })
+        let whole = if root.exists(sys.join("partition")) { sys.parent()?.to_path_buf() } else { sys };
+        Some(Self { name: whole.file_name()?.to_str()?.to_string(), sys: whole })
     }
 
     /// Its number, as limits name it.
@@ -86,8 +76,7 @@ impl Stack {
     }
 
     fn descend(&mut self, root: &Root, mounts: &[Mount], disk: &Disk, depth: usize) {
-        let seen =
-            self.disks.contains(disk) || self.volumes.iter().any(|volume| volume.disk == *disk);
+        let seen = self.disks.contains(disk) || self.volumes.iter().any(|volume| volume.disk == *disk);
         if seen || depth > DEEPEST {
             return;
         }
@@ -103,12 +92,7 @@ impl Stack {
         let names: Vec<String> = beneath.iter().map(|disk| disk.name.clone()).collect();
         let stands_on = file.map_or_else(|| names.join(" and "), |file| format!("the file {file}"));
         let what = volume_kind(root, disk);
-        self.volumes.push(Volume {
-            disk: disk.clone(),
-            what,
-            stands_on,
-            beneath: names,
-        });
+        self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names });
         for lower in &beneath {
             self.descend(root, mounts, lower, depth + 1);
         }
@@ -117,26 +101,15 @@ impl Stack {
     /// Whether every disk gets every write: an md mirror straight over all of them.
     pub fn mirrored(&self) -> bool {
         let names: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
-        let over_all = |volume: &Volume| {
-            volume
-                .beneath
-                .iter()
-                .map(String::as_str)
-                .eq(names.iter().copied())
-        };
-        self.volumes
-            .iter()
-            .any(|volume| volume.what == "md raid1" && over_all(volume))
+        let over_all = |volume: &Volume| volume.beneath.iter().map(String::as_str).eq(names.iter().copied());
+        self.volumes.iter().any(|volume| volume.what == "md raid1" && over_all(volume))
     }
 }
 
 fn slaves(root: &Root, disk: &Disk) -> Vec<Disk> {
     let folder = disk.sys.join("slaves");
     let resolve = |name: String| Disk::at(root, root.resolve(folder.join(name))?);
-    root.names(&folder)
-        .into_iter()
-        .filter_map(resolve)
-        .collect()
+    root.names(&folder).into_iter().filter_map(resolve).collect()
 }
 
 fn volume_kind(root: &Root, disk: &Disk) -> String {
@@ -153,11 +126,7 @@ fn volume_kind(root: &Root, disk: &Disk) -> String {
         };
         return format!("{kind} {name}").trim_end().to_string();
     }
-    if disk.name.starts_with("loop") {
-        "loop device".to_string()
-    } else {
-        "volume".to_string()
-    }
+    if disk.name.starts_with("loop") { "loop device".to_string() } else { "volume".to_string() }
 }
 
 fn disks_of_file(root: &Root, mounts: &[Mount], file: &Path) -> Vec<Disk> {
@@ -171,18 +140,11 @@ pub(crate) fn disks_of_mount(root: &Root, mount: &Mount) -> Vec<Disk> {
     }
     // btrfs and bcachefs span devices, so the kernel gives them a number that stands for none of them.
     let mut disks: Vec<Disk> = Vec::new();
-    for source in mount
-        .source
-        .split(':')
-        .filter_map(|source| source.strip_prefix("/dev/"))
-    {
+    for source in mount.source.split(':').filter_map(|source| source.strip_prefix("/dev/")) {
         let Some(name) = kernel_name(root, source) else {
             continue;
         };
-        for disk in btrfs_members(root, &name)
-            .iter()
-            .filter_map(|member| Disk::by_name(root, member))
-        {
+        for disk in btrfs_members(root, &name).iter().filter_map(|member| Disk::by_name(root, member)) {
             if !disks.contains(&disk) {
                 disks.push(disk);
             }
@@ -196,11 +158,7 @@ fn kernel_name(root: &Root, source: &str) -> Option<String> {
     let Some(mapped) = source.strip_prefix("mapper/") else {
         return Some(source.to_string());
     };
-    let named = |name: &String| {
-        root.text(format!("sys/class/block/{name}/dm/name"))
-            .as_deref()
-            == Some(mapped)
-    };
+    let named = |name: &String| root.text(format!("sys/class/block/{name}/dm/name")).as_deref() == Some(mapped);
     root.names("sys/class/block").into_iter().find(named)
 }
 
@@ -208,7 +166,5 @@ fn kernel_name(root: &Root, source: &str) -> Option<String> {
 fn btrfs_members(root: &Root, name: &str) -> Vec<String> {
     let groups = root.names("sys/fs/btrfs").into_iter();
     let mut members = groups.map(|group| root.names(format!("sys/fs/btrfs/{group}/devices")));
-    members
-        .find(|members| members.iter().any(|member| member == name))
-        .unwrap_or_else(|| vec![name.to_string()])
+    members.find(|members| members.iter().any(|member| member == name)).unwrap_or_else(|| vec![name.to_string()])
 }

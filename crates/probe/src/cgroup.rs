@@ -44,19 +44,12 @@ impl Limits {
     /// Keeps the tighter of what is there and `most`.
     fn tighten(&mut self, key: &str, most: &str, source: impl Fn() -> String) {
         // `max` is no limit, and neither is the 0 that version 1 takes for one.
-        let Some(most) = most
-            .parse()
-            .ok()
-            .filter(|most: &f64| *most > 0.0 && most.is_finite())
-        else {
+        let Some(most) = most.parse().ok().filter(|most: &f64| *most > 0.0 && most.is_finite()) else {
             return;
         };
         let Some(slot) = self.slot(key) else { return };
         if slot.as_ref().is_none_or(|known| most < known.most) {
-            *slot = Some(Limit {
-                most,
-                source: source(),
-            });
+            *slot = Some(Limit { most, source: source() });
         }
     }
 }
@@ -75,16 +68,12 @@ pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Li
     let memberships = root.text("proc/self/cgroup").unwrap_or_default();
     for line in memberships.lines() {
         let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
             continue;
         };
         if controllers.is_empty() {
             second_version(root, mounts, path, &mut limits);
-        } else if controllers
-            .split(',')
-            .any(|controller| controller == "blkio")
-        {
+        } else if controllers.split(',').any(|controller| controller == "blkio") {
             first_version(root, mounts, path, &mut limits);
         }
     }
@@ -92,21 +81,12 @@ pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Li
 }
 
 /// `io.max` of the group and of all above it, each of which holds for the sum of what is below.
-fn second_version(
-    root: &Root,
-    mounts: &[Mount],
-    path: &str,
-    limits: &mut BTreeMap<DeviceNumber, Limits>,
-) {
+fn second_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMap<DeviceNumber, Limits>) {
     let Some(mount) = mounts.iter().rev().find(|mount| mount.kind == "cgroup2") else {
         return;
     };
     for group in upwards(mount, path) {
-        for line in root
-            .text(group.folder.join("io.max"))
-            .unwrap_or_default()
-            .lines()
-        {
+        for line in root.text(group.folder.join("io.max")).unwrap_or_default().lines() {
             let mut words = line.split_whitespace();
             let Some(number) = words.next().and_then(DeviceNumber::parse) else {
                 continue;
@@ -121,47 +101,33 @@ fn second_version(
 
 /// `blkio.throttle.*` of the group alone: in version 1 the limits of the groups above do not hold for those
 /// below (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, "Hierarchical Cgroups").
-fn first_version(
-    root: &Root,
-    mounts: &[Mount],
-    path: &str,
-    limits: &mut BTreeMap<DeviceNumber, Limits>,
-) {
-    let is_blkio = |mount: &&Mount| {
-        mount.kind == "cgroup" && mount.options.split(',').any(|word| word == "blkio")
-    };
+fn first_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMap<DeviceNumber, Limits>) {
+    let is_blkio = |mount: &&Mount| mount.kind == "cgroup" && mount.options.split(',').any(|word| word == "blkio");
     let Some(mount) = mounts.iter().rev().find(is_blkio) else {
         return;
     };
     let Some(group) = upwards(mount, path).into_iter().next() else {
         return;
     };
-    let files = [
-        ("rbps", "read_bps"),
-        ("wbps", "write_bps"),
-        ("riops", "read_iops"),
-        ("wiops", "write_iops"),
-    ];
+    let files = [("rbps", "read_bps"), ("wbps", "write_bps"), ("riops", "read_iops"), ("wiops", "write_iops")];
     for (key, file) in files {
         let file = format!("blkio.throttle.{file}_device");
-        for line in root
-            .text(group.folder.join(&file))
-            .unwrap_or_default()
-            .lines()
-        {
+        for line in root.text(group.folder.join(&file)).unwrap_or_default().lines() {
             let Some((number, most)) = line.split_once(' ') else {
                 continue;
             };
             let Some(number) = DeviceNumber::parse(number) else {
                 continue;
             };
-            let source = || format!("{file} of the control group {} for {number}", group.path);
-            limits
-                .entry(number)
-                .or_default()
-                .tighten(key, most.trim(), source);
+            let source = || format!("{file} of the control group {} for {number}{}", group.path, whose(key));
+            limits.entry(number).or_default().tighten(key, most.trim(), source);
         }
     }
+}
+
+/// Version 1 leaves what the page cache writes back to the root group, so its limits on writes hold for some alone.
+fn whose(key: &str) -> &'static str {
+    if key.starts_with('w') { ", direct writes only" } else { "" }
 }
 
 /// The group and those above it, as far as the mount shows them.
@@ -171,19 +137,9 @@ fn upwards(mount: &Mount, path: &str) -> Vec<Group> {
     };
     // A container without a namespace of its own sees its group's host path, and only that group mounted.
     let path = Path::new(path);
-    let shown = path
-        .strip_prefix(&mount.subtree)
-        .or_else(|_| path.strip_prefix("/"))
-        .unwrap_or(path);
+    let shown = path.strip_prefix(&mount.subtree).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
     // A process moved out of its namespace is at `/..`; of such a group only what is mounted can be looked at.
-    let shown = if shown.iter().any(|part| part == "..") {
-        Path::new("")
-    } else {
-        shown
-    };
-    let group = |below: &Path| Group {
-        folder: point.join(below),
-        path: format!("/{}", below.display()),
-    };
+    let shown = if shown.iter().any(|part| part == "..") { Path::new("") } else { shown };
+    let group = |below: &Path| Group { folder: point.join(below), path: format!("/{}", below.display()) };
     shown.ancestors().map(group).collect()
 }

@@ -19,34 +19,20 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
         name: disk.name.clone(),
         model: model(root, disk),
         // A paravirtual disk says that it turns because nobody told its driver otherwise.
-        rotational: root
-            .number::<u8>(queue("rotational"))
-            .filter(|_| !guessed)
-            .map(|turns| turns == 1),
+        rotational: root.number::<u8>(queue("rotational")).filter(|_| !guessed).map(|turns| turns == 1),
         transport,
-        size: Bytes(
-            root.number::<u64>(disk.sys.join("size"))
-                .unwrap_or(0)
-                .saturating_mul(SECTOR_BYTES),
-        ),
+        size: Bytes(root.number::<u64>(disk.sys.join("size")).unwrap_or(0).saturating_mul(SECTOR_BYTES)),
         logical_block: Bytes(root.number(queue("logical_block_size")).unwrap_or(0)),
         physical_block: Bytes(root.number(queue("physical_block_size")).unwrap_or(0)),
-        write_cache: root
-            .text(queue("write_cache"))
-            .filter(|text| !text.is_empty()),
+        write_cache: root.text(queue("write_cache")).filter(|text| !text.is_empty()),
         scheduler: root.text(queue("scheduler")).and_then(|text| chosen(&text)),
-        read_ahead: root
-            .number::<u64>(queue("read_ahead_kb"))
-            .and_then(|kib| kib.checked_mul(1024))
-            .map(Bytes),
+        read_ahead: root.number::<u64>(queue("read_ahead_kb")).and_then(|kib| kib.checked_mul(1024)).map(Bytes),
     }
 }
 
 /// The word in brackets of `none [mq-deadline] kyber`; a lone word is chosen too.
 fn chosen(schedulers: &str) -> Option<String> {
-    let bracketed = schedulers
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let bracketed = schedulers.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     match bracketed {
         Some((word, _)) => Some(word.to_string()),
         None if schedulers.split_whitespace().count() == 1 => Some(schedulers.to_string()),
@@ -55,10 +41,7 @@ fn chosen(schedulers: &str) -> Option<String> {
 }
 
 fn model(root: &Root, disk: &Disk) -> Option<String> {
-    let read = |file| {
-        root.text(disk.sys.join("device").join(file))
-            .filter(|text| !text.is_empty())
-    };
+    let read = |file| root.text(disk.sys.join("device").join(file)).filter(|text| !text.is_empty());
     if let Some(model) = read("model").or_else(|| root.text(disk.sys.parent()?.join("model"))) {
         // libata puts `ATA` where SCSI puts the maker.
         let maker = read("vendor").filter(|maker| maker != "ATA" && !maker.starts_with("0x"));
@@ -82,20 +65,13 @@ pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
         ("nullb", "null"),
         ("mmcblk", "mmc"),
     ];
-    if let Some((_, word)) = named
-        .iter()
-        .find(|(prefix, _)| numbered(&disk.name, prefix))
-    {
+    if let Some((_, word)) = named.iter().find(|(prefix, _)| numbered(&disk.name, prefix)) {
         return Some((*word).to_string());
     }
     if disk.name.starts_with("nvme") {
         return Some(nvme_transport(root, disk));
     }
-    let folders: Vec<&str> = disk
-        .sys
-        .iter()
-        .filter_map(|folder| folder.to_str())
-        .collect();
+    let folders: Vec<&str> = disk.sys.iter().filter_map(|folder| folder.to_str()).collect();
     let through = [
         ("virtio", "virtio"),
         ("vbd-", "xen"),
@@ -108,24 +84,18 @@ pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
         ("host", "scsi"),
     ];
     let met = |prefix: &str| folders.iter().any(|folder| numbered(folder, prefix));
-    through
-        .iter()
-        .find(|(prefix, _)| met(prefix))
-        .map(|(_, word)| (*word).to_string())
+    through.iter().find(|(prefix, _)| met(prefix)).map(|(_, word)| (*word).to_string())
 }
 
 /// Whether `name` is `prefix` and then a digit, so that `ata1` is meant and `ata_port` is not.
 pub(crate) fn numbered(name: &str, prefix: &str) -> bool {
-    name.strip_prefix(prefix)
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `nvme` on PCIe, `nvme-tcp`, `nvme-rdma` or `nvme-fc` over a network.
 fn nvme_transport(root: &Root, disk: &Disk) -> String {
     let ways = crate::link::ways(root, disk);
-    let fabric = ways
-        .iter()
-        .find_map(|way| root.text(way.parent()?.join("transport")));
+    let fabric = ways.iter().find_map(|way| root.text(way.parent()?.join("transport")));
     match fabric.as_deref() {
         Some(fabric @ ("tcp" | "rdma" | "fc" | "loop")) => format!("nvme-{fabric}"),
         _ => "nvme".to_string(),
@@ -138,10 +108,7 @@ mod tests {
 
     #[test]
     fn the_scheduler_in_brackets_is_the_one_in_use() {
-        assert_eq!(
-            chosen("none [mq-deadline] kyber"),
-            Some("mq-deadline".into())
-        );
+        assert_eq!(chosen("none [mq-deadline] kyber"), Some("mq-deadline".into()));
         assert_eq!(chosen("none"), Some("none".into()));
         assert_eq!(chosen("none [broken"), None);
         assert_eq!(chosen(""), None);

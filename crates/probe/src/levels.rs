@@ -35,11 +35,7 @@ pub(crate) enum End {
 }
 
 fn unknown(name: &str, source: impl Into<String>) -> Level {
-    Level {
-        name: name.to_string(),
-        source: source.into(),
-        ..Level::default()
-    }
+    Level { name: name.to_string(), source: source.into(), ..Level::default() }
 }
 
 /// The levels from the application to `end`.
@@ -50,29 +46,20 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
         End::Memory(kind) => {
             return vec![
                 processor,
-                memory(&format!(
-                    "{kind} keeps files in memory, whose speed is not advertised here"
-                )),
+                memory(&format!("{kind} keeps files in memory, whose speed is not advertised here")),
             ];
         }
-        _ => vec![
-            memory("the speed of memory is not advertised here"),
-            processor,
-        ],
+        _ => vec![memory("the speed of memory is not advertised here"), processor],
     };
     match end {
         End::Disks(stack) => levels.extend(disk_levels(root, mounts, stack)),
         End::Server(kind) => {
             levels.extend(side_by_side(root, vec![link::network(root)], false));
-            levels.push(unknown(
-                "server",
-                format!("a server of {kind} advertises no speed"),
-            ));
+            levels.push(unknown("server", format!("a server of {kind} advertises no speed")));
         }
-        End::Unknown => levels.push(unknown(
-            DEVICE,
-            "the device beneath cannot be told; --peak takes its data sheet's figure",
-        )),
+        End::Unknown => {
+            levels.push(unknown(DEVICE, "the device beneath cannot be told; --peak takes its data sheet's figure"))
+        }
         End::Memory(_) => {}
     }
     levels
@@ -81,26 +68,12 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
 fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
     let mut levels = limit_levels(root, mounts, stack);
     levels.extend(stack.volumes.iter().map(|volume| {
-        let stands_on = if volume.stands_on.is_empty() {
-            "what cannot be told"
-        } else {
-            &volume.stands_on
-        };
+        let stands_on = if volume.stands_on.is_empty() { "what cannot be told" } else { &volume.stands_on };
         let name = format!("volume {}", volume.disk.name);
-        unknown(
-            &name,
-            format!(
-                "{} on {stands_on}; it advertises no speed of its own",
-                volume.what
-            ),
-        )
+        unknown(&name, format!("{} on {stands_on}; it advertises no speed of its own", volume.what))
     }));
     levels.extend(uplink(root, stack));
-    levels.extend(side_by_side(
-        root,
-        every_link(root, stack),
-        stack.mirrored(),
-    ));
+    levels.extend(side_by_side(root, every_link(root, stack), stack.mirrored()));
     levels.push(device_level(root, stack));
     levels
 }
@@ -109,10 +82,7 @@ fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
 fn every_link(root: &Root, stack: &Stack) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for disk in &stack.disks {
-        let mut found: Vec<Link> = link::ways(root, disk)
-            .iter()
-            .flat_map(|way| link::links(root, way))
-            .collect();
+        let mut found: Vec<Link> = link::ways(root, disk).iter().flat_map(|way| link::links(root, way)).collect();
         if over_network(transport(root, disk).as_deref()) {
             found.push(link::network(root));
         }
@@ -126,10 +96,7 @@ fn every_link(root: &Root, stack: &Stack) -> Vec<Link> {
 }
 
 fn over_network(transport: Option<&str>) -> bool {
-    matches!(
-        transport,
-        Some("iscsi" | "nbd" | "rbd" | "nvme-tcp" | "nvme-rdma")
-    )
+    matches!(transport, Some("iscsi" | "nbd" | "rbd" | "nvme-tcp" | "nvme-rdma"))
 }
 
 /// One level for each kind of link, in the order met; in a virtual machine without a figure.
@@ -141,31 +108,18 @@ fn side_by_side(root: &Root, links: Vec<Link>, mirrored: bool) -> Vec<Level> {
             kinds.push(link.kind);
         }
     }
-    let of_kind = |kind| {
-        links
-            .iter()
-            .filter(|link| link.kind == kind)
-            .collect::<Vec<_>>()
-    };
-    kinds
-        .into_iter()
-        .flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), mirrored))
-        .collect()
+    let of_kind = |kind| links.iter().filter(|link| link.kind == kind).collect::<Vec<_>>();
+    kinds.into_iter().flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), mirrored)).collect()
 }
 
 fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, mirrored: bool) -> Vec<Level> {
     let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
     let source = sources.join("; and ");
-    let Some(rates) = links
-        .iter()
-        .map(|link| link.rate.map(|rate| rate.0))
-        .collect::<Option<Vec<f64>>>()
-    else {
+    let Some(rates) = links.iter().map(|link| link.rate.map(|rate| rate.0)).collect::<Option<Vec<f64>>>() else {
         return vec![unknown(kind, source)];
     };
     if let Some(guest) = guest {
-        let claim =
-            format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
+        let claim = format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
         return vec![unknown(kind, claim)];
     }
     let level = |name: String, rate: f64, direction, source: String| Level {
@@ -176,27 +130,15 @@ fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, mirrored: bo
         ..Level::default()
     };
     let sum: f64 = rates.iter().sum();
-    let source = if links.len() > 1 {
-        format!("{} together: {source}", links.len())
-    } else {
-        source
-    };
+    let source = if links.len() > 1 { format!("{} together: {source}", links.len()) } else { source };
     if !mirrored || links.len() < 2 {
         return vec![level(kind.to_string(), sum, None, source)];
     }
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let each = format!(
-        "every write goes over each of {}: the slowest decides",
-        links.len()
-    );
+    let each = format!("every write goes over each of {}: the slowest decides", links.len());
     vec![
         level(format!("{kind}, reads"), sum, Some(Direction::Read), source),
-        level(
-            format!("{kind}, writes"),
-            least,
-            Some(Direction::Write),
-            each,
-        ),
+        level(format!("{kind}, writes"), least, Some(Direction::Write), each),
     ]
 }
 
@@ -215,16 +157,10 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
         }
     }
     let mut narrowest: Option<(f64, Link)> = None;
-    for function in chains
-        .iter()
-        .flat_map(|chain| chain.split_last().map_or(&[][..], |(_, upper)| upper))
-    {
+    for function in chains.iter().flat_map(|chain| chain.split_last().map_or(&[][..], |(_, upper)| upper)) {
         let Some(own) = rate(function) else { continue };
         let below = chains.iter().filter(|chain| chain.contains(function));
-        let Some(wanted) = below
-            .map(|chain| chain.last().and_then(rate))
-            .sum::<Option<f64>>()
-        else {
+        let Some(wanted) = below.map(|chain| chain.last().and_then(rate)).sum::<Option<f64>>() else {
             continue;
         };
         if own < wanted && narrowest.as_ref().is_none_or(|(least, _)| own < *least) {
@@ -234,10 +170,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     narrowest.map(|(_, link)| Level {
         name: "PCIe uplink".to_string(),
         pap: link.rate,
-        source: format!(
-            "{}; shared by or narrower than the links behind it",
-            link.source
-        ),
+        source: format!("{}; shared by or narrower than the links behind it", link.source),
         ..Level::default()
     })
 }
@@ -257,54 +190,27 @@ fn device_level(root: &Root, stack: &Stack) -> Level {
         Some("mmc") => "a memory card",
         _ => "such a disk",
     };
-    let source = format!(
-        "{}: {kind} advertises no speed; --peak takes its data sheet's figure",
-        names.join(", ")
-    );
+    let source = format!("{}: {kind} advertises no speed; --peak takes its data sheet's figure", names.join(", "));
     unknown(DEVICE, source)
 }
 
 /// The control group's limits on the stack's devices: one level where reads and writes are limited alike.
 fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
     let known = limits(root, mounts);
-    let of = |disk: &Disk| {
-        disk.number(root)
-            .and_then(|number| known.get(&number))
-            .cloned()
-            .unwrap_or_default()
-    };
+    let of = |disk: &Disk| disk.number(root).and_then(|number| known.get(&number)).cloned().unwrap_or_default();
     let pick = |which: fn(&Limits) -> &Option<Limit>, mirrored| {
-        let volumes = stack
-            .volumes
-            .iter()
-            .filter_map(|volume| which(&of(&volume.disk)).clone());
-        let disks: Vec<Option<Limit>> = stack
-            .disks
-            .iter()
-            .map(|disk| which(&of(disk)).clone())
-            .collect();
-        let side_by_side = if mirrored {
-            disks.into_iter().flatten().min_by(tighter)
-        } else {
-            sum(disks)
-        };
+        let volumes = stack.volumes.iter().filter_map(|volume| which(&of(&volume.disk)).clone());
+        let disks: Vec<Option<Limit>> = stack.disks.iter().map(|disk| which(&of(disk)).clone()).collect();
+        let side_by_side = if mirrored { disks.into_iter().flatten().min_by(tighter) } else { sum(disks) };
         volumes.chain(side_by_side).min_by(tighter)
     };
     let mirrored = stack.mirrored();
-    let reads = (
-        pick(|limits| &limits.read_bps, false),
-        pick(|limits| &limits.read_iops, false),
-    );
-    let writes = (
-        pick(|limits| &limits.write_bps, mirrored),
-        pick(|limits| &limits.write_iops, mirrored),
-    );
+    let reads = (pick(|limits| &limits.read_bps, false), pick(|limits| &limits.read_iops, false));
+    let writes = (pick(|limits| &limits.write_bps, mirrored), pick(|limits| &limits.write_iops, mirrored));
     let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);
     if (most(&reads.0), most(&reads.1)) == (most(&writes.0), most(&writes.1)) {
         let sources = [&reads.0, &writes.0, &reads.1, &writes.1];
-        return limit_level("cgroup limit", None, &reads, &sources)
-            .into_iter()
-            .collect();
+        return limit_level("cgroup limit", None, &reads, &sources).into_iter().collect();
     }
     let level = |name, direction, pair: &(Option<Limit>, Option<Limit>)| {
         limit_level(name, Some(direction), pair, &[&pair.0, &pair.1])
@@ -321,10 +227,7 @@ fn tighter(a: &Limit, b: &Limit) -> std::cmp::Ordering {
 /// Limits of disks side by side add up, where every disk has one.
 fn sum(limits: Vec<Option<Limit>>) -> Option<Limit> {
     let limits: Vec<Limit> = limits.into_iter().collect::<Option<Vec<Limit>>>()?;
-    limits.into_iter().reduce(|a, b| Limit {
-        most: a.most + b.most,
-        source: format!("{} and {}", a.source, b.source),
-    })
+    limits.into_iter().reduce(|a, b| Limit { most: a.most + b.most, source: format!("{} and {}", a.source, b.source) })
 }
 
 fn limit_level(

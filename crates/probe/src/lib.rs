@@ -32,17 +32,7 @@ pub use target::{ProbeError, TargetIdentity};
 /// File systems that keep their files in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// File systems whose files are on a server.
-const ON_SERVERS: [&str; 9] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "9p",
-    "afs",
-    "lustre",
-    "glusterfs",
-];
+const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "glusterfs"];
 
 /// The place that `path` is in: the folder, the file, or the block device. The path need not exist yet.
 ///
@@ -55,8 +45,7 @@ pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
 /// The place that `target` is in.
 pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
     let mounts = mount::mounts(root);
-    let mount =
-        mount::mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
+    let mount = mount::mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
     let tops = match mount {
         Some(mount) => disks_of_mount(root, mount),
         None => Disk::by_number(root, target.number).into_iter().collect(),
@@ -65,10 +54,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
     let mut notes: Vec<String> = unknown_end(&end, mount, target).into_iter().collect();
     if tops.len() > 1 {
         let names: Vec<&str> = tops.iter().map(|disk| disk.name.as_str()).collect();
-        notes.push(format!(
-            "the file system spans {}; only the first is described",
-            names.join(", ")
-        ));
+        notes.push(format!("the file system spans {}; only the first is described", names.join(", ")));
     }
     Environment {
         machine: probe_machine(root),

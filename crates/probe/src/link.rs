@@ -28,46 +28,26 @@ pub(crate) struct Link {
 /// The folders in sysfs by which a disk is reached: its own, or those of its controllers where an NVMe
 /// subsystem of several stands before them.
 pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
-    let Some(subsystem) = disk
-        .sys
-        .parent()
-        .filter(|folder| folder.parent().is_some_and(ends_in_subsystem))
-    else {
+    let Some(subsystem) = disk.sys.parent().filter(|folder| folder.parent().is_some_and(ends_in_subsystem)) else {
         return vec![disk.sys.clone()];
     };
-    let controllers = root.names(subsystem).into_iter().filter(|name| {
-        numbered(name, "nvme")
-            && name["nvme".len()..]
-                .bytes()
-                .all(|byte| byte.is_ascii_digit())
-    });
+    let controllers = root
+        .names(subsystem)
+        .into_iter()
+        .filter(|name| numbered(name, "nvme") && name["nvme".len()..].bytes().all(|byte| byte.is_ascii_digit()));
     let resolved = controllers.filter_map(|name| root.resolve(subsystem.join(name)));
     // A namespace under its controller has the controller as its parent; keep that so for the shared one.
-    let ways: Vec<PathBuf> = resolved
-        .map(|controller| controller.join(&disk.name))
-        .collect();
-    if ways.is_empty() {
-        vec![disk.sys.clone()]
-    } else {
-        ways
-    }
+    let ways: Vec<PathBuf> = resolved.map(|controller| controller.join(&disk.name)).collect();
+    if ways.is_empty() { vec![disk.sys.clone()] } else { ways }
 }
 
 fn ends_in_subsystem(folder: &Path) -> bool {
-    folder
-        .file_name()
-        .is_some_and(|name| name == "nvme-subsystem")
+    folder.file_name().is_some_and(|name| name == "nvme-subsystem")
 }
 
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
-    let found = [
-        pcie::endpoint(root, way),
-        fibre_channel(root, way),
-        sas(root, way),
-        sata(root, way),
-        usb(root, way),
-    ];
+    let found = [pcie::endpoint(root, way), fibre_channel(root, way), sas(root, way), sata(root, way), usb(root, way)];
     found.into_iter().flatten().collect()
 }
 
@@ -79,18 +59,12 @@ pub(crate) fn folders(way: &Path) -> Vec<PathBuf> {
 }
 
 pub(crate) fn name(folder: &Path) -> &str {
-    folder
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or("")
+    folder.file_name().and_then(|name| name.to_str()).unwrap_or("")
 }
 
 /// The last folder on the way whose name is `prefix` and a number.
 fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
-    folders(way)
-        .into_iter()
-        .rev()
-        .find(|folder| numbered(name(folder), prefix))
+    folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
 }
 
 /// The first number of a text such as `16.0 GT/s PCIe`, where a link can have it for a speed.
@@ -104,72 +78,35 @@ fn sata(root: &Root, way: &Path) -> Option<Link> {
     let port = last_numbered(way, "ata")?;
     let number = name(&port).strip_prefix("ata")?;
     let link = format!("link{number}");
-    let speed = root.text(
-        port.join(&link)
-            .join("ata_link")
-            .join(&link)
-            .join("sata_spd"),
-    );
+    let speed = root.text(port.join(&link).join("ata_link").join(&link).join("sata_spd"));
     let speed = speed.or_else(|| root.text(format!("sys/class/ata_link/{link}/sata_spd")));
     let gigabits = speed.as_deref().and_then(leading);
     let source = match gigabits {
         Some(gigabits) => format!("SATA {gigabits} Gbit/s at {}, 8b/10b", name(&port)),
-        None => format!(
-            "the kernel does not tell the speed of the SATA link at {}",
-            name(&port)
-        ),
+        None => format!("the kernel does not tell the speed of the SATA link at {}", name(&port)),
     };
     let rate = gigabits.map(|gigabits| Rate(gigabits * 1e9 * 0.8 / 8.0));
-    Some(Link {
-        kind: "SATA link",
-        key: port,
-        rate,
-        source,
-    })
+    Some(Link { kind: "SATA link", key: port, rate, source })
 }
 
 /// Serial attached SCSI: the sum over the phys of the port; 8b/10b up to 12 Gbit/s, 128b/150b at 22.5 (SAS-4).
 fn sas(root: &Root, way: &Path) -> Option<Link> {
     let port = last_numbered(way, "port-")?;
-    let phys: Vec<String> = root
-        .names(&port)
-        .into_iter()
-        .filter(|name| numbered(name, "phy-"))
-        .collect();
+    let phys: Vec<String> = root.names(&port).into_iter().filter(|name| numbered(name, "phy-")).collect();
     let rate_of = |phy: &String| {
-        let gigabits =
-            leading(&root.text(format!("sys/class/sas_phy/{phy}/negotiated_linkrate"))?)?;
-        Some((
-            gigabits,
-            gigabits * 1e9 * if gigabits > 12.0 { 128.0 / 150.0 } else { 0.8 } / 8.0,
-        ))
+        let gigabits = leading(&root.text(format!("sys/class/sas_phy/{phy}/negotiated_linkrate"))?)?;
+        Some((gigabits, gigabits * 1e9 * if gigabits > 12.0 { 128.0 / 150.0 } else { 0.8 } / 8.0))
     };
     let rates: Vec<(f64, f64)> = phys.iter().filter_map(rate_of).collect();
     let sum: f64 = rates.iter().map(|(_, rate)| rate).sum();
     let source = match rates.first() {
         Some((gigabits, _)) => {
-            let coding = if *gigabits > 12.0 {
-                "128b/150b"
-            } else {
-                "8b/10b"
-            };
-            format!(
-                "SAS {gigabits} Gbit/s x{} at {}, {coding}",
-                rates.len(),
-                name(&port)
-            )
+            let coding = if *gigabits > 12.0 { "128b/150b" } else { "8b/10b" };
+            format!("SAS {gigabits} Gbit/s x{} at {}, {coding}", rates.len(), name(&port))
         }
-        None => format!(
-            "the kernel does not tell the speed of the SAS link at {}",
-            name(&port)
-        ),
+        None => format!("the kernel does not tell the speed of the SAS link at {}", name(&port)),
     };
-    Some(Link {
-        kind: "SAS link",
-        key: port,
-        rate: (sum > 0.0).then_some(Rate(sum)),
-        source,
-    })
+    Some(Link { kind: "SAS link", key: port, rate: (sum > 0.0).then_some(Rate(sum)), source })
 }
 
 /// Fibre Channel: a port of n Gbit/s carries n x 100 MB/s each way (FC-PI naming).
@@ -179,61 +116,32 @@ fn fibre_channel(root: &Root, way: &Path) -> Option<Link> {
     let speed = root.text(format!("sys/class/fc_host/{}/speed", name(&host)));
     let gigabits = speed.as_deref().and_then(leading);
     let source = match gigabits {
-        Some(gigabits) => format!(
-            "Fibre Channel {gigabits} Gbit/s at {}, 100 MB/s a Gbit/s",
-            name(&host)
-        ),
-        None => format!(
-            "the kernel does not tell the speed of the Fibre Channel port {}",
-            name(&host)
-        ),
+        Some(gigabits) => format!("Fibre Channel {gigabits} Gbit/s at {}, 100 MB/s a Gbit/s", name(&host)),
+        None => format!("the kernel does not tell the speed of the Fibre Channel port {}", name(&host)),
     };
     let rate = gigabits.map(|gigabits| Rate(gigabits * 1e8));
-    Some(Link {
-        kind: "Fibre Channel link",
-        key: host,
-        rate,
-        source,
-    })
+    Some(Link { kind: "Fibre Channel link", key: host, rate, source })
 }
 
 /// USB at the device itself, which is never faster than a hub before it.
 fn usb(root: &Root, way: &Path) -> Option<Link> {
-    let device = folders(way)
-        .into_iter()
-        .rev()
-        .find(|folder| is_usb_device(name(folder)))?;
+    let device = folders(way).into_iter().rev().find(|folder| is_usb_device(name(folder)))?;
     let megabits = root.text(device.join("speed")).as_deref().and_then(leading);
     let lanes: u32 = root.number(device.join("rx_lanes")).unwrap_or(1);
     let (rate, source) = match megabits {
         Some(megabits) => {
             let (rate, why) = usb_rate(megabits, lanes);
-            (
-                Some(rate),
-                format!("USB {megabits} Mbit/s at {}, {why}", name(&device)),
-            )
+            (Some(rate), format!("USB {megabits} Mbit/s at {}, {why}", name(&device)))
         }
-        None => (
-            None,
-            format!(
-                "the kernel does not tell the speed of the USB device {}",
-                name(&device)
-            ),
-        ),
+        None => (None, format!("the kernel does not tell the speed of the USB device {}", name(&device))),
     };
-    Some(Link {
-        kind: "USB link",
-        key: device,
-        rate,
-        source,
-    })
+    Some(Link { kind: "USB link", key: device, rate, source })
 }
 
 /// `2-1` and `2-1.4`, but neither the root hub `usb2` nor the interface `2-1:1.0`.
 fn is_usb_device(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    name.split_once('-')
-        .is_some_and(|(bus, ports)| digits(bus) && ports.split('.').all(digits))
+    name.split_once('-').is_some_and(|(bus, ports)| digits(bus) && ports.split('.').all(digits))
 }
 
 /// What USB's bulk transfers can carry.
@@ -244,14 +152,8 @@ fn usb_rate(megabits: f64, lanes: u32) -> (Rate, &'static str) {
     let raw = megabits * 1e6 / 8.0;
     match megabits {
         low if low < 12.0 => (Rate(raw), "before all protocol"),
-        full if full < 480.0 => (
-            Rate(19.0 * 64.0 * 1e3),
-            "at most 19 bulk packets of 64 bytes a millisecond",
-        ),
-        high if high < 5000.0 => (
-            Rate(13.0 * 512.0 * 8e3),
-            "at most 13 bulk packets of 512 bytes every 125 us",
-        ),
+        full if full < 480.0 => (Rate(19.0 * 64.0 * 1e3), "at most 19 bulk packets of 64 bytes a millisecond"),
+        high if high < 5000.0 => (Rate(13.0 * 512.0 * 8e3), "at most 13 bulk packets of 512 bytes every 125 us"),
         gen1 if gen1 / f64::from(lanes.max(1)) <= 5000.0 => (Rate(raw * 0.8), "8b/10b"),
         _ => (Rate(raw * 128.0 / 132.0), "128b/132b"),
     }
@@ -263,9 +165,7 @@ pub(crate) fn network(root: &Root) -> Link {
         let folder = format!("sys/class/net/{card}");
         let real = root.exists(format!("{folder}/device"));
         let up = root.text(format!("{folder}/operstate")).as_deref() == Some("up");
-        let megabits = root
-            .number::<f64>(format!("{folder}/speed"))
-            .filter(|speed| *speed > 0.0)?;
+        let megabits = root.number::<f64>(format!("{folder}/speed")).filter(|speed| *speed > 0.0)?;
         (real && up).then_some((card, megabits))
     };
     let cards = root.names("sys/class/net").into_iter().filter_map(speed_of);
@@ -273,19 +173,11 @@ pub(crate) fn network(root: &Root) -> Link {
     let (rate, source) = match fastest {
         Some((card, megabits)) => {
             let guess = "a guess: the fastest card that is up, which the traffic need not take";
-            (
-                Some(Rate(megabits * 1e6 / 8.0)),
-                format!("{card} at {megabits} Mbit/s ({guess})"),
-            )
+            (Some(Rate(megabits * 1e6 / 8.0)), format!("{card} at {megabits} Mbit/s ({guess})"))
         }
         None => (None, "no network card here tells its speed".to_string()),
     };
-    Link {
-        kind: "network",
-        key: "network".into(),
-        rate,
-        source,
-    }
+    Link { kind: "network", key: "network".into(), rate, source }
 }
 
 #[cfg(test)]
@@ -295,22 +187,13 @@ mod tests {
     #[test]
     fn names_of_devices() {
         let devices = ["2-1", "2-1.4", "usb2", "2-1:1.0", "port-0", "-1", "2-"];
-        assert_eq!(
-            devices.map(is_usb_device),
-            [true, true, false, false, false, false, false]
-        );
+        assert_eq!(devices.map(is_usb_device), [true, true, false, false, false, false, false]);
     }
 
     #[test]
     fn usb_rates_follow_the_generations() {
         let mbps = |megabits, lanes| usb_rate(megabits, lanes).0.mbps().round();
-        assert_eq!(
-            [mbps(12.0, 1), mbps(480.0, 1), mbps(5000.0, 1)],
-            [1.0, 53.0, 500.0]
-        );
-        assert_eq!(
-            [mbps(10000.0, 1), mbps(10000.0, 2), mbps(20000.0, 2)],
-            [1212.0, 1000.0, 2424.0]
-        );
+        assert_eq!([mbps(12.0, 1), mbps(480.0, 1), mbps(5000.0, 1)], [1.0, 53.0, 500.0]);
+        assert_eq!([mbps(10000.0, 1), mbps(10000.0, 2), mbps(20000.0, 2)], [1212.0, 1000.0, 2424.0]);
     }
 }

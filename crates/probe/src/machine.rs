@@ -36,14 +36,9 @@ const CONTAINERS: [(&str, &str); 5] = [
 /// The computer: what is not known is `unknown`, 0 or `None`.
 pub fn probe_machine(root: &Root) -> Machine {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
-    let places: Vec<String> = [virtual_machine(root), container(root)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let places: Vec<String> = [virtual_machine(root), container(root)].into_iter().flatten().collect();
     Machine {
-        kernel: root
-            .text("proc/sys/kernel/osrelease")
-            .unwrap_or_else(|| UNKNOWN.to_string()),
+        kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_string()),
         cpu_model: cpu_model(&cpuinfo),
         cpus: allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")),
         memory: memory(root).unwrap_or_default(),
@@ -60,20 +55,14 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn field_count(text: &str, key: &str) -> u32 {
-    let named = |line: &&str| {
-        line.split_once(':')
-            .is_some_and(|(name, _)| name.trim() == key)
-    };
+    let named = |line: &&str| line.split_once(':').is_some_and(|(name, _)| name.trim() == key);
     text.lines().filter(named).count() as u32
 }
 
 fn cpu_model(cpuinfo: &str) -> String {
     // x86 says `model name`, POWER `cpu`, MIPS `cpu model`, small ARM boards only the board's `Model`.
     let keys = ["model name", "cpu model", "cpu", "Model", "Hardware"];
-    let named = keys
-        .iter()
-        .find_map(|key| field(cpuinfo, key))
-        .filter(|model| !model.is_empty());
+    let named = keys.iter().find_map(|key| field(cpuinfo, key)).filter(|model| !model.is_empty());
     named.unwrap_or(UNKNOWN).to_string()
 }
 
@@ -93,11 +82,7 @@ fn count_list(list: &str) -> Option<u32> {
 
 fn memory(root: &Root) -> Option<Bytes> {
     let meminfo = root.text("proc/meminfo")?;
-    let kib: u64 = field(&meminfo, "MemTotal")?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()?;
+    let kib: u64 = field(&meminfo, "MemTotal")?.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024).map(Bytes)
 }
 
@@ -112,18 +97,11 @@ pub(crate) fn virtual_machine(root: &Root) -> Option<String> {
         Some(flags) => flags.split_whitespace().any(|flag| flag == "hypervisor"),
         None => name.is_some() && !product(root).contains("metal"),
     };
-    guest.then(|| {
-        name.map_or("virtual machine".to_string(), |name| {
-            format!("virtual machine ({name})")
-        })
-    })
+    guest.then(|| name.map_or("virtual machine".to_string(), |name| format!("virtual machine ({name})")))
 }
 
 fn hypervisor_name(root: &Root) -> Option<String> {
-    if let Some(kind) = root
-        .text("sys/hypervisor/type")
-        .filter(|kind| !kind.is_empty())
-    {
+    if let Some(kind) = root.text("sys/hypervisor/type").filter(|kind| !kind.is_empty()) {
         return Some(kind);
     }
     let product = product(root);
@@ -132,28 +110,20 @@ fn hypervisor_name(root: &Root) -> Option<String> {
 }
 
 fn product(root: &Root) -> String {
-    let read = |file| {
-        root.text(format!("sys/class/dmi/id/{file}"))
-            .unwrap_or_default()
-    };
+    let read = |file| root.text(format!("sys/class/dmi/id/{file}")).unwrap_or_default();
     format!("{} {}", read("product_name"), read("sys_vendor"))
 }
 
 fn container(root: &Root) -> Option<String> {
     let environ = root.text("proc/1/environ").unwrap_or_default();
-    let told = environ
-        .split('\0')
-        .find_map(|entry| entry.strip_prefix("container="));
-    let told = told
-        .map(str::to_string)
-        .or_else(|| root.text("run/systemd/container"));
+    let told = environ.split('\0').find_map(|entry| entry.strip_prefix("container="));
+    let told = told.map(str::to_string).or_else(|| root.text("run/systemd/container"));
     if let Some(name) = told.filter(|name| !name.is_empty()) {
         return Some(format!("container ({name})"));
     }
     // An image booted as a virtual machine carries these files too, but stands on no overlay.
     let table = mounts(root);
-    let overlay =
-        mount_of(&table, Path::new("/"), None).is_some_and(|mount| mount.kind == "overlay");
+    let overlay = mount_of(&table, Path::new("/"), None).is_some_and(|mount| mount.kind == "overlay");
     if overlay && root.exists(".dockerenv") {
         return Some("container (Docker)".to_string());
     }
@@ -171,13 +141,7 @@ mod tests {
 
     #[test]
     fn lists_of_processors_are_counted() {
-        let cases = [
-            ("0-1", Some(2)),
-            ("3", Some(1)),
-            ("0-3,8,10-11", Some(7)),
-            ("", None),
-            ("3-1", None),
-        ];
+        let cases = [("0-1", Some(2)), ("3", Some(1)), ("0-3,8,10-11", Some(7)), ("", None), ("3-1", None)];
         for (list, count) in cases {
             assert_eq!(count_list(list), count, "{list}");
         }

@@ -18,10 +18,7 @@ impl DeviceNumber {
     /// Reads `8:1`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;
-        Some(Self {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 }
 
@@ -50,11 +47,7 @@ pub(crate) struct Mount {
 
 /// The mount table in mount order; lines that cannot be read are left out.
 pub(crate) fn mounts(root: &Root) -> Vec<Mount> {
-    root.text("proc/self/mountinfo")
-        .unwrap_or_default()
-        .lines()
-        .filter_map(mount)
-        .collect()
+    root.text("proc/self/mountinfo").unwrap_or_default().lines().filter_map(mount).collect()
 }
 
 /// One line as described in proc_pid_mountinfo(5): any number of optional fields end at a lone `-`.
@@ -88,9 +81,7 @@ fn unescaped(field: &str) -> String {
     let mut text = Vec::with_capacity(field.len());
     let mut bytes = field.as_bytes();
     while let Some((first, rest)) = bytes.split_first() {
-        let octal = rest
-            .get(..3)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let octal = rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
         let escaped = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match escaped {
             Some(byte) if *first == b'\\' => {
@@ -111,20 +102,12 @@ fn unescaped(field: &str) -> String {
 /// Where `number` is known, mounts of another device are passed over; a btrfs subvolume has a number of its own
 /// that no mount shows, so where none fits, the path alone decides. Of two mounts on one point the later hides
 /// the earlier.
-pub(crate) fn mount_of<'a>(
-    mounts: &'a [Mount],
-    path: &Path,
-    number: Option<DeviceNumber>,
-) -> Option<&'a Mount> {
+pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: Option<DeviceNumber>) -> Option<&'a Mount> {
     let nearest = |fits: &dyn Fn(&Mount) -> bool| {
-        let above = mounts
-            .iter()
-            .filter(|mount| path.starts_with(&mount.point) && fits(mount));
+        let above = mounts.iter().filter(|mount| path.starts_with(&mount.point) && fits(mount));
         above.max_by_key(|mount| mount.point.components().count())
     };
-    number
-        .and_then(|number| nearest(&|mount| mount.number == number))
-        .or_else(|| nearest(&|_| true))
+    number.and_then(|number| nearest(&|mount| mount.number == number)).or_else(|| nearest(&|_| true))
 }
 
 #[cfg(test)]
@@ -155,8 +138,7 @@ mod tests {
     #[test]
     fn the_longest_and_last_mount_wins_unless_the_number_says_otherwise() {
         let table = table();
-        let kind =
-            |path: &str, number| mount_of(&table, Path::new(path), number).map(|m| m.kind.as_str());
+        let kind = |path: &str, number| mount_of(&table, Path::new(path), number).map(|m| m.kind.as_str());
         assert_eq!(kind("/home/x", None), Some("ext4"));
         assert_eq!(kind("/database", None), Some("ext4"));
         assert_eq!(kind("/data/x", None), Some("tmpfs"));

@@ -12,18 +12,13 @@ const PCIE: &str = "PCIe link";
 
 /// The folders of all PCI functions on the way, the nearest to the processor first.
 pub(crate) fn functions(way: &Path) -> Vec<PathBuf> {
-    folders(way)
-        .into_iter()
-        .filter(|folder| is_function(name(folder)))
-        .collect()
+    folders(way).into_iter().filter(|folder| is_function(name(folder))).collect()
 }
 
 /// `0000:01:00.0`: domain, bus, device and function.
 fn is_function(name: &str) -> bool {
     let parts: Vec<&str> = name.split([':', '.']).collect();
-    let hexadecimal = parts
-        .iter()
-        .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()));
+    let hexadecimal = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()));
     parts.len() == 4 && hexadecimal && name.rfind('.') > name.rfind(':')
 }
 
@@ -31,8 +26,7 @@ fn is_function(name: &str) -> bool {
 pub(crate) fn endpoint(root: &Root, way: &Path) -> Option<Link> {
     let function = functions(way).pop()?;
     // Devices inside the processor or the chipset have no link and no such file.
-    root.exists(function.join("current_link_speed"))
-        .then(|| link(root, &function))
+    root.exists(function.join("current_link_speed")).then(|| link(root, &function))
 }
 
 /// The link from a PCI function towards the processor.
@@ -45,28 +39,15 @@ pub(crate) fn link(root: &Root, function: &Path) -> Link {
     };
     let at = name(function);
     let Some((transfers, lanes)) = read("current") else {
-        let source =
-            format!("the kernel does not tell the speed and width of the PCIe link at {at}");
-        return Link {
-            kind: PCIE,
-            key: function.to_path_buf(),
-            rate: None,
-            source,
-        };
+        let source = format!("the kernel does not tell the speed and width of the PCIe link at {at}");
+        return Link { kind: PCIE, key: function.to_path_buf(), rate: None, source };
     };
     let (rate, coding) = rate(transfers, lanes);
-    let mut source = format!(
-        "PCIe {transfers} GT/s x{lanes} at {at}, {coding}, one direction, before packet headers"
-    );
+    let mut source = format!("PCIe {transfers} GT/s x{lanes} at {at}, {coding}, one direction, before packet headers");
     if let Some((most, widest)) = read("max").filter(|most| *most > (transfers, lanes)) {
         source.push_str(&format!("; the device could do {most} GT/s x{widest}"));
     }
-    Link {
-        kind: PCIE,
-        key: function.to_path_buf(),
-        rate: Some(rate),
-        source,
-    }
+    Link { kind: PCIE, key: function.to_path_buf(), rate: Some(rate), source }
 }
 
 /// Bytes a second of a PCIe link = transfers a second x lanes x coding / 8.
@@ -79,10 +60,7 @@ fn rate(transfers: f64, lanes: u32) -> (Rate, &'static str) {
         fast if fast < 64.0 => (128.0 / 130.0, "128b/130b"),
         _ => (242.0 / 256.0, "flits of 242/256"),
     };
-    (
-        Rate(transfers * 1e9 * f64::from(lanes) * coding / 8.0),
-        name,
-    )
+    (Rate(transfers * 1e9 * f64::from(lanes) * coding / 8.0), name)
 }
 
 #[cfg(test)]
@@ -92,29 +70,13 @@ mod tests {
     #[test]
     fn rates_follow_the_generations() {
         let mbps = |transfers, lanes| rate(transfers, lanes).0.mbps().round();
-        assert_eq!(
-            [mbps(2.5, 1), mbps(5.0, 4), mbps(8.0, 4)],
-            [250.0, 2000.0, 3938.0]
-        );
-        assert_eq!(
-            [mbps(16.0, 4), mbps(32.0, 4), mbps(64.0, 4)],
-            [7877.0, 15754.0, 30250.0]
-        );
+        assert_eq!([mbps(2.5, 1), mbps(5.0, 4), mbps(8.0, 4)], [250.0, 2000.0, 3938.0]);
+        assert_eq!([mbps(16.0, 4), mbps(32.0, 4), mbps(64.0, 4)], [7877.0, 15754.0, 30250.0]);
     }
 
     #[test]
     fn names_of_functions() {
-        let functions = [
-            "0000:01:00.0",
-            "10000:e1:00.0",
-            "pci0000:00",
-            "0:0:0:0",
-            "2-1:1.0",
-            "target0:0:0",
-        ];
-        assert_eq!(
-            functions.map(is_function),
-            [true, true, false, false, false, false]
-        );
+        let functions = ["0000:01:00.0", "10000:e1:00.0", "pci0000:00", "0:0:0:0", "2-1:1.0", "target0:0:0"];
+        assert_eq!(functions.map(is_function), [true, true, false, false, false, false]);
     }
 }

@@ -22,9 +22,7 @@ impl Root {
 
     /// A tree laid out below `base`.
     pub fn at(base: &Path) -> Self {
-        Self {
-            base: fs::canonicalize(base).unwrap_or_else(|_| base.to_path_buf()),
-        }
+        Self { base: fs::canonicalize(base).unwrap_or_else(|_| base.to_path_buf()) }
     }
 
     /// The text of a file, without the white space around it.
@@ -40,13 +38,8 @@ impl Root {
 
     /// The names in a folder, sorted; none where there is no folder.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
-        let entries = fs::read_dir(self.base.join(path))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
+        let entries = fs::read_dir(self.base.join(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();
         names
     }

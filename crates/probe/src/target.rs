@@ -40,29 +40,17 @@ impl TargetIdentity {
     /// # Errors
     /// [`ProbeError::Unreachable`] where nothing on the way to it can be reached.
     pub fn of(path: &Path) -> Result<Self, ProbeError> {
-        let unreachable = |error| ProbeError::Unreachable {
-            path: path.to_path_buf(),
-            error,
-        };
+        let unreachable = |error| ProbeError::Unreachable { path: path.to_path_buf(), error };
         let absolute = std::path::absolute(path).map_err(unreachable)?;
-        let nearest = absolute
-            .ancestors()
-            .find(|above| fs::symlink_metadata(above).is_ok());
+        let nearest = absolute.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
         let real = fs::canonicalize(nearest.unwrap_or(&absolute)).map_err(unreachable)?;
         let metadata = fs::metadata(&real).map_err(unreachable)?;
         let is_device = metadata.file_type().is_block_device();
-        let number = if is_device {
-            metadata.rdev()
-        } else {
-            metadata.dev()
-        };
+        let number = if is_device { metadata.rdev() } else { metadata.dev() };
         let statistics = rustix::fs::statvfs(&real).ok().filter(|_| !is_device);
         Ok(Self {
             path: real,
-            number: DeviceNumber {
-                major: rustix::fs::major(number),
-                minor: rustix::fs::minor(number),
-            },
+            number: DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) },
             is_device,
             block: Bytes(statistics.map_or(0, |statistics| statistics.f_frsize)),
         })

@@ -13,10 +13,7 @@ const SATA: &str = "sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2
 fn nvme(tree: &Tree) {
     tree.disk(NVME, "259:0");
     tree.partition(&format!("{NVME}/nvme0n1p2"), "259:2");
-    tree.file(
-        &format!("{NVME_FUNCTION}/nvme/nvme0/model"),
-        "Fast Drive 990\n",
-    );
+    tree.file(&format!("{NVME_FUNCTION}/nvme/nvme0/model"), "Fast Drive 990\n");
     tree.pcie(NVME_PORT, "16.0 GT/s PCIe", "4");
     tree.pcie(NVME_FUNCTION, "16.0 GT/s PCIe", "4");
     tree.mount("259:2", "/", "ext4", "/dev/nvme0n1p2", "rw,discard");
@@ -29,51 +26,22 @@ fn a_partition_on_nvme_leads_to_the_drive_and_its_pcie_link() {
     let seen = tree.folder("/home/me", "259:2");
     assert_eq!(names(&seen), ["memory", "processor", "PCIe link", "device"]);
     assert_pap(&seen, "PCIe link", 16e9 * 4.0 * 128.0 / 130.0 / 8.0);
-    assert!(
-        level(&seen, "PCIe link")
-            .source
-            .contains("16 GT/s x4 at 0000:01:00.0")
-    );
+    assert!(level(&seen, "PCIe link").source.contains("16 GT/s x4 at 0000:01:00.0"));
     assert_eq!(level(&seen, "device").pap, None);
-    assert!(
-        level(&seen, "device")
-            .source
-            .contains("nvme0n1: an NVMe drive advertises no speed")
-    );
+    assert!(level(&seen, "device").source.contains("nvme0n1: an NVMe drive advertises no speed"));
 
     let device = seen.device.expect("a device");
-    assert_eq!(
-        (device.name.as_str(), device.transport.as_deref()),
-        ("nvme0n1", Some("nvme"))
-    );
+    assert_eq!((device.name.as_str(), device.transport.as_deref()), ("nvme0n1", Some("nvme")));
     assert_eq!(device.model.as_deref(), Some("Fast Drive 990"));
-    assert_eq!(
-        (device.size, device.logical_block, device.physical_block),
-        (Bytes(1 << 30), Bytes(512), Bytes(4096))
-    );
-    assert_eq!(
-        (device.rotational, device.read_ahead),
-        (Some(false), Some(Bytes(128 << 10)))
-    );
-    assert_eq!(
-        (device.write_cache.as_deref(), device.scheduler.as_deref()),
-        (Some("write back"), Some("mq-deadline"))
-    );
+    assert_eq!((device.size, device.logical_block, device.physical_block), (Bytes(1 << 30), Bytes(512), Bytes(4096)));
+    assert_eq!((device.rotational, device.read_ahead), (Some(false), Some(Bytes(128 << 10))));
+    assert_eq!((device.write_cache.as_deref(), device.scheduler.as_deref()), (Some("write back"), Some("mq-deadline")));
 
     let filesystem = seen.filesystem.expect("a file system");
-    assert_eq!(
-        (filesystem.kind.as_str(), filesystem.options.as_str()),
-        ("ext4", "rw,relatime,discard")
-    );
+    assert_eq!((filesystem.kind.as_str(), filesystem.options.as_str()), ("ext4", "rw,relatime,discard"));
     assert_eq!(filesystem.block, Bytes(4096));
-    assert_eq!(
-        (seen.machine.cpus, seen.machine.memory),
-        (2, Bytes(16384000 << 10))
-    );
-    assert_eq!(
-        (seen.machine.kernel.as_str(), seen.machine.virtualised),
-        ("6.9.1-test", None)
-    );
+    assert_eq!((seen.machine.cpus, seen.machine.memory), (2, Bytes(16384000 << 10)));
+    assert_eq!((seen.machine.kernel.as_str(), seen.machine.virtualised), ("6.9.1-test", None));
 }
 
 #[test]
@@ -90,18 +58,11 @@ fn a_link_below_what_the_device_could_do_says_so() {
     let tree = Tree::bare_metal();
     nvme(&tree);
     tree.pcie(NVME_FUNCTION, "8.0 GT/s PCIe", "2");
-    tree.file(
-        &format!("{NVME_FUNCTION}/max_link_speed"),
-        "16.0 GT/s PCIe\n",
-    );
+    tree.file(&format!("{NVME_FUNCTION}/max_link_speed"), "16.0 GT/s PCIe\n");
     tree.file(&format!("{NVME_FUNCTION}/max_link_width"), "4\n");
     let seen = tree.folder("/", "259:2");
     assert_pap(&seen, "PCIe link", 8e9 * 2.0 * 128.0 / 130.0 / 8.0);
-    assert!(
-        level(&seen, "PCIe link")
-            .source
-            .ends_with("the device could do 16 GT/s x4")
-    );
+    assert!(level(&seen, "PCIe link").source.ends_with("the device could do 16 GT/s x4"));
 }
 
 #[test]
@@ -110,10 +71,7 @@ fn a_narrow_link_before_the_last_is_a_level_of_its_own() {
     nvme(&tree);
     tree.pcie(NVME_PORT, "8.0 GT/s PCIe", "1");
     let seen = tree.folder("/", "259:2");
-    assert_eq!(
-        names(&seen),
-        ["memory", "processor", "PCIe uplink", "PCIe link", "device"]
-    );
+    assert_eq!(names(&seen), ["memory", "processor", "PCIe uplink", "PCIe link", "device"]);
     assert_pap(&seen, "PCIe uplink", 8e9 * 128.0 / 130.0 / 8.0);
 }
 
@@ -139,25 +97,16 @@ fn an_nvme_subsystem_leads_to_its_controllers() {
 fn a_sata_disk_has_its_link_of_eight_bits_in_ten() {
     let tree = Tree::bare_metal();
     tree.disk(SATA, "8:0");
-    tree.file(
-        "sys/devices/pci0000:00/0000:00:17.0/ata3/link3/ata_link/link3/sata_spd",
-        "6.0 Gbps\n",
-    );
+    tree.file("sys/devices/pci0000:00/0000:00:17.0/ata3/link3/ata_link/link3/sata_spd", "6.0 Gbps\n");
     tree.file(&format!("{SATA}/queue/rotational"), "1\n");
-    tree.link(
-        &format!("{SATA}/device"),
-        "sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0",
-    );
+    tree.link(&format!("{SATA}/device"), "sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0");
     tree.file(&format!("{SATA}/device/vendor"), "ATA     \n");
     tree.file(&format!("{SATA}/device/model"), "WDC WD40EFRX-68N\n");
     let seen = tree.device("/dev/sda", "8:0");
     assert_eq!(names(&seen), ["memory", "processor", "SATA link", "device"]);
     assert_pap(&seen, "SATA link", 6e9 * 0.8 / 8.0);
     let device = seen.device.expect("a device");
-    assert_eq!(
-        (device.model.as_deref(), device.rotational),
-        (Some("WDC WD40EFRX-68N"), Some(true))
-    );
+    assert_eq!((device.model.as_deref(), device.rotational), (Some("WDC WD40EFRX-68N"), Some(true)));
     assert_eq!(device.transport.as_deref(), Some("sata"));
 }
 
@@ -165,48 +114,26 @@ fn a_sata_disk_has_its_link_of_eight_bits_in_ten() {
 fn usb_and_sas_and_fibre_channel() {
     let tree = Tree::bare_metal();
     let usb = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1.4";
-    tree.disk(
-        &format!("{usb}/2-1.4:1.0/host6/target6:0:0/6:0:0:0/block/sdb"),
-        "8:16",
-    );
+    tree.disk(&format!("{usb}/2-1.4:1.0/host6/target6:0:0/6:0:0:0/block/sdb"), "8:16");
     tree.file(&format!("{usb}/speed"), "5000\n");
-    tree.file(
-        "sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/speed",
-        "10000\n",
-    );
+    tree.file("sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/speed", "10000\n");
     let seen = tree.device("/dev/sdb", "8:16");
     assert_pap(&seen, "USB link", 5e9 * 0.8 / 8.0);
-    assert_eq!(
-        seen.device.and_then(|device| device.transport).as_deref(),
-        Some("usb")
-    );
+    assert_eq!(seen.device.and_then(|device| device.transport).as_deref(), Some("usb"));
 
     let port = "sys/devices/pci0000:00/0000:02:00.0/host0/port-0:0";
-    tree.disk(
-        &format!("{port}/end_device-0:0/target0:0:0/0:0:0:0/block/sdc"),
-        "8:32",
-    );
+    tree.disk(&format!("{port}/end_device-0:0/target0:0:0/0:0:0:0/block/sdc"), "8:32");
     for phy in ["phy-0:0", "phy-0:1"] {
         tree.link(&format!("{port}/{phy}"), &format!("sys/devices/{phy}"));
-        tree.file(
-            &format!("sys/class/sas_phy/{phy}/negotiated_linkrate"),
-            "12.0 Gbit\n",
-        );
+        tree.file(&format!("sys/class/sas_phy/{phy}/negotiated_linkrate"), "12.0 Gbit\n");
     }
     let seen = tree.device("/dev/sdc", "8:32");
     assert_pap(&seen, "SAS link", 2.0 * 12e9 * 0.8 / 8.0);
 
     let host = "sys/devices/pci0000:00/0000:03:00.0/host4";
-    tree.disk(
-        &format!("{host}/rport-4:0-1/target4:0:0/4:0:0:0/block/sdd"),
-        "8:48",
-    );
+    tree.disk(&format!("{host}/rport-4:0-1/target4:0:0/4:0:0:0/block/sdd"), "8:48");
     tree.file("sys/class/fc_host/host4/speed", "16 Gbit\n");
-    assert_pap(
-        &tree.device("/dev/sdd", "8:48"),
-        "Fibre Channel link",
-        1600e6,
-    );
+    assert_pap(&tree.device("/dev/sdd", "8:48"), "Fibre Channel link", 1600e6);
 }
 
 #[test]
@@ -214,29 +141,16 @@ fn in_a_virtual_machine_no_figure_of_a_link_is_believed() {
     let tree = Tree::guest();
     nvme(&tree);
     let seen = tree.folder("/", "259:2");
-    assert_eq!(
-        seen.machine.virtualised.as_deref(),
-        Some("virtual machine (KVM)")
-    );
+    assert_eq!(seen.machine.virtualised.as_deref(), Some("virtual machine (KVM)"));
     assert_eq!(level(&seen, "PCIe link").pap, None);
     assert!(level(&seen, "PCIe link").source.contains("16 GT/s x4"));
 
-    tree.disk(
-        "sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda",
-        "254:0",
-    );
+    tree.disk("sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda", "254:0");
     let seen = tree.device("/dev/vda", "254:0");
     assert_eq!(names(&seen), ["memory", "processor", "device"]);
-    assert!(
-        level(&seen, "device")
-            .source
-            .contains("a virtio disk advertises no speed")
-    );
+    assert!(level(&seen, "device").source.contains("a virtio disk advertises no speed"));
     let device = seen.device.expect("a device");
-    assert_eq!(
-        (device.transport.as_deref(), device.rotational),
-        (Some("virtio"), None)
-    );
+    assert_eq!((device.transport.as_deref(), device.rotational), (Some("virtio"), None));
 }
 
 #[test]
@@ -254,14 +168,8 @@ fn bare_metal_of_a_cloud_is_no_guest() {
 
 #[test]
 fn what_is_damaged_or_missing_is_unknown() {
-    let garbage: [&[u8]; 6] = [
-        b"",
-        b"\n",
-        b"Unknown\n",
-        b"-1\n",
-        b"\xff\xfe\x00",
-        b"99999999999999999999999 nan inf\n",
-    ];
+    let garbage: [&[u8]; 6] =
+        [b"", b"\n", b"Unknown\n", b"-1\n", b"\xff\xfe\x00", b"99999999999999999999999 nan inf\n"];
     for text in garbage {
         let tree = Tree::bare_metal();
         nvme(&tree);
@@ -269,28 +177,13 @@ fn what_is_damaged_or_missing_is_unknown() {
         for file in ["current_link_speed", "current_link_width", "max_link_speed"] {
             tree.file(&format!("{NVME_FUNCTION}/{file}"), text);
         }
-        for file in [
-            "size",
-            "queue/scheduler",
-            "queue/read_ahead_kb",
-            "queue/rotational",
-            "queue/logical_block_size",
-        ] {
+        for file in ["size", "queue/scheduler", "queue/read_ahead_kb", "queue/rotational", "queue/logical_block_size"] {
             tree.file(&format!("{NVME}/{file}"), text);
         }
-        for file in [
-            "proc/cpuinfo",
-            "proc/meminfo",
-            "proc/self/status",
-            "proc/self/cgroup",
-            "proc/1/environ",
-        ] {
+        for file in ["proc/cpuinfo", "proc/meminfo", "proc/self/status", "proc/self/cgroup", "proc/1/environ"] {
             tree.file(file, text);
         }
-        tree.file(
-            "sys/devices/pci0000:00/0000:00:17.0/ata3/link3/ata_link/link3/sata_spd",
-            text,
-        );
+        tree.file("sys/devices/pci0000:00/0000:00:17.0/ata3/link3/ata_link/link3/sata_spd", text);
         let seen = tree.folder("/", "259:2");
         assert_eq!(level(&seen, "PCIe link").pap, None, "{text:?}");
         assert!(level(&seen, "PCIe link").source.contains("does not tell"));
@@ -302,10 +195,7 @@ fn what_is_damaged_or_missing_is_unknown() {
         tree.file("proc/self/mountinfo", text);
         let seen = tree.folder("/", "259:2");
         assert_eq!(seen.filesystem, None);
-        assert_eq!(
-            seen.device.expect("still found by its number").name,
-            "nvme0n1"
-        );
+        assert_eq!(seen.device.expect("still found by its number").name, "nvme0n1");
     }
 }
 
@@ -313,10 +203,7 @@ fn what_is_damaged_or_missing_is_unknown() {
 fn an_empty_system_is_all_unknown() {
     let tree = Tree::bare_metal();
     let seen = tree.folder("/data", "8:1");
-    assert_eq!(
-        (seen.filesystem.is_none(), seen.device.is_none()),
-        (true, true)
-    );
+    assert_eq!((seen.filesystem.is_none(), seen.device.is_none()), (true, true));
     assert_eq!(names(&seen), ["memory", "processor", "device"]);
     assert_eq!(seen.notes, ["no block device 8:1 is known for /data"]);
 }

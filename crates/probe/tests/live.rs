@@ -9,26 +9,13 @@ fn the_running_system_hangs_together() {
     for path in ["/", ".", "/no/such/folder/yet", "/proc", "/dev"] {
         let seen = probe_path(&Root::live(), Path::new(path)).expect("something to look at");
         assert_eq!(seen.machine, probe_machine(&Root::live()));
-        assert!(
-            seen.machine.cpus >= 1 && seen.machine.memory.0 > 0,
-            "{:?}",
-            seen.machine
-        );
+        assert!(seen.machine.cpus >= 1 && seen.machine.memory.0 > 0, "{:?}", seen.machine);
         assert!(seen.filesystem.is_some(), "{path} is on some file system");
         let ends = ["device", "memory", "server"];
-        assert!(
-            seen.levels
-                .last()
-                .is_some_and(|level| ends.contains(&level.name.as_str())),
-            "{:?}",
-            seen.levels
-        );
+        assert!(seen.levels.last().is_some_and(|level| ends.contains(&level.name.as_str())), "{:?}", seen.levels);
         assert!(seen.levels.iter().all(|level| !level.source.is_empty()));
         if let Some(device) = &seen.device {
-            assert!(
-                device.logical_block.0 >= 512 && device.physical_block >= device.logical_block,
-                "{device:?}"
-            );
+            assert!(device.logical_block.0 >= 512 && device.physical_block >= device.logical_block, "{device:?}");
             assert!(device.size.0 > 0, "{device:?}");
         }
     }

@@ -9,10 +9,7 @@ use tree::{Tree, assert_pap, level, names};
 /// A SATA disk of 6 Gbit/s on a port of its own.
 fn sata(tree: &Tree, port: u32, name: &str, number: &str) -> String {
     let ata = format!("sys/devices/pci0000:00/0000:00:17.0/ata{port}");
-    tree.file(
-        &format!("{ata}/link{port}/ata_link/link{port}/sata_spd"),
-        "6.0 Gbps\n",
-    );
+    tree.file(&format!("{ata}/link{port}/ata_link/link{port}/sata_spd"), "6.0 Gbps\n");
     let sys = format!("{ata}/host{port}/target{port}:0:0/{port}:0:0:0/block/{name}");
     tree.disk(&sys, number);
     sys
@@ -36,21 +33,10 @@ fn a_stripe_of_two_adds_their_links() {
     let tree = Tree::bare_metal();
     raid(&tree, "raid0");
     let seen = tree.folder("/data", "9:0");
-    assert_eq!(
-        names(&seen),
-        ["memory", "processor", "volume md0", "SATA link", "device"]
-    );
+    assert_eq!(names(&seen), ["memory", "processor", "volume md0", "SATA link", "device"]);
     assert_pap(&seen, "SATA link", 2.0 * 600e6);
-    assert!(
-        level(&seen, "volume md0")
-            .source
-            .starts_with("md raid0 on sda and sdb")
-    );
-    assert!(
-        level(&seen, "device")
-            .source
-            .starts_with("sda, sdb: a SATA disk")
-    );
+    assert!(level(&seen, "volume md0").source.starts_with("md raid0 on sda and sdb"));
+    assert!(level(&seen, "device").source.starts_with("sda, sdb: a SATA disk"));
     assert_eq!(seen.device.expect("the volume").name, "md0");
 }
 
@@ -61,10 +47,7 @@ fn a_mirror_adds_them_for_reads_alone() {
     let seen = tree.folder("/data", "9:0");
     assert_pap(&seen, "SATA link, reads", 1200e6);
     assert_pap(&seen, "SATA link, writes", 600e6);
-    assert_eq!(
-        level(&seen, "SATA link, writes").direction,
-        Some(Direction::Write)
-    );
+    assert_eq!(level(&seen, "SATA link, writes").direction, Some(Direction::Write));
 }
 
 #[test]
@@ -83,17 +66,7 @@ fn a_shared_uplink_narrower_than_the_sum_is_a_level() {
     }
     let one = 8e9 * 4.0 * 128.0 / 130.0 / 8.0;
     let seen = tree.device("/dev/md0", "9:0");
-    assert_eq!(
-        names(&seen),
-        [
-            "memory",
-            "processor",
-            "volume md0",
-            "PCIe uplink",
-            "PCIe link",
-            "device"
-        ]
-    );
+    assert_eq!(names(&seen), ["memory", "processor", "volume md0", "PCIe uplink", "PCIe link", "device"]);
     assert_pap(&seen, "PCIe uplink", one);
     assert_pap(&seen, "PCIe link", 2.0 * one);
 }
@@ -107,87 +80,41 @@ fn a_loop_device_leads_to_the_disk_of_its_file() {
     tree.disk(image, "7:3");
     tree.file(&format!("{image}/loop/backing_file"), "/var/disk.img\n");
     let seen = tree.device("/dev/loop3", "7:3");
-    assert_eq!(
-        names(&seen),
-        ["memory", "processor", "volume loop3", "SATA link", "device"]
-    );
-    assert!(
-        level(&seen, "volume loop3")
-            .source
-            .starts_with("loop device on the file /var/disk.img")
-    );
-    assert_eq!(
-        seen.device.and_then(|device| device.transport).as_deref(),
-        Some("loop")
-    );
+    assert_eq!(names(&seen), ["memory", "processor", "volume loop3", "SATA link", "device"]);
+    assert!(level(&seen, "volume loop3").source.starts_with("loop device on the file /var/disk.img"));
+    assert_eq!(seen.device.and_then(|device| device.transport).as_deref(), Some("loop"));
 }
 
 #[test]
 fn an_encrypted_logical_volume_is_two_volumes() {
     let tree = Tree::bare_metal();
     let disk = sata(&tree, 1, "sda", "8:0");
-    let (home, crypt) = (
-        "sys/devices/virtual/block/dm-1",
-        "sys/devices/virtual/block/dm-0",
-    );
-    for (sys, number, name, uuid) in [
-        (crypt, "253:0", "luks", "CRYPT-LUKS2-1"),
-        (home, "253:1", "vg-home", "LVM-2"),
-    ] {
+    let (home, crypt) = ("sys/devices/virtual/block/dm-1", "sys/devices/virtual/block/dm-0");
+    for (sys, number, name, uuid) in [(crypt, "253:0", "luks", "CRYPT-LUKS2-1"), (home, "253:1", "vg-home", "LVM-2")] {
         tree.disk(sys, number);
         tree.file(&format!("{sys}/dm/name"), format!("{name}\n"));
         tree.file(&format!("{sys}/dm/uuid"), format!("{uuid}\n"));
     }
     tree.stands_on(home, crypt);
     tree.stands_on(crypt, &disk);
-    tree.mount(
-        "0:31",
-        "/home",
-        "btrfs",
-        "/dev/mapper/vg-home",
-        "rw,subvol=/home",
-    );
+    tree.mount("0:31", "/home", "btrfs", "/dev/mapper/vg-home", "rw,subvol=/home");
     // A subvolume's own number is neither the mount's nor any device's.
     let seen = tree.folder("/home/me", "0:57");
-    assert_eq!(
-        names(&seen),
-        [
-            "memory",
-            "processor",
-            "volume dm-1",
-            "volume dm-0",
-            "SATA link",
-            "device"
-        ]
-    );
-    assert!(
-        level(&seen, "volume dm-1")
-            .source
-            .starts_with("logical volume vg-home on dm-0")
-    );
-    assert!(
-        level(&seen, "volume dm-0")
-            .source
-            .starts_with("encrypted volume luks on sda")
-    );
+    assert_eq!(names(&seen), ["memory", "processor", "volume dm-1", "volume dm-0", "SATA link", "device"]);
+    assert!(level(&seen, "volume dm-1").source.starts_with("logical volume vg-home on dm-0"));
+    assert!(level(&seen, "volume dm-0").source.starts_with("encrypted volume luks on sda"));
     assert_eq!(seen.filesystem.expect("btrfs").kind, "btrfs");
 }
 
 #[test]
 fn devices_that_stand_on_themselves_come_to_an_end() {
     let tree = Tree::bare_metal();
-    let (a, b) = (
-        "sys/devices/virtual/block/dm-0",
-        "sys/devices/virtual/block/dm-1",
-    );
+    let (a, b) = ("sys/devices/virtual/block/dm-0", "sys/devices/virtual/block/dm-1");
     tree.disk(a, "253:0");
     tree.disk(b, "253:1");
     tree.stands_on(a, b);
     tree.stands_on(b, a);
-    assert_eq!(
-        names(&tree.device("/dev/dm-0", "253:0"))[2..],
-        ["volume dm-0", "volume dm-1", "device"]
-    );
+    assert_eq!(names(&tree.device("/dev/dm-0", "253:0"))[2..], ["volume dm-0", "volume dm-1", "device"]);
 }
 
 #[test]
@@ -200,23 +127,14 @@ fn btrfs_over_two_disks_adds_their_links() {
     tree.mount("0:31", "/pool", "btrfs", "/dev/sda", "rw");
     let seen = tree.folder("/pool", "0:31");
     assert_pap(&seen, "SATA link", 1200e6);
-    assert_eq!(
-        seen.notes,
-        ["the file system spans sda, sdb; only the first is described"]
-    );
+    assert_eq!(seen.notes, ["the file system spans sda, sdb; only the first is described"]);
 }
 
 #[test]
 fn memory_overlay_and_server() {
     let tree = Tree::bare_metal();
     tree.mount("0:40", "/tmp", "tmpfs", "tmpfs", "rw");
-    tree.mount(
-        "0:41",
-        "/",
-        "overlay",
-        "overlay",
-        "rw,lowerdir=/l,upperdir=/u",
-    );
+    tree.mount("0:41", "/", "overlay", "overlay", "rw,lowerdir=/l,upperdir=/u");
     tree.mount("0:42", "/net", "nfs4", "server:/export", "rw,addr=10.0.0.2");
     tree.file("sys/class/net/eth0/speed", "10000\n");
     tree.file("sys/class/net/eth0/operstate", "up\n");
@@ -225,25 +143,14 @@ fn memory_overlay_and_server() {
     tree.file("sys/class/net/veth9/operstate", "up\n");
 
     let seen = tree.folder("/tmp/x", "0:40");
-    assert_eq!(
-        (names(&seen), &seen.device),
-        (vec!["processor", "memory"], &None)
-    );
+    assert_eq!((names(&seen), &seen.device), (vec!["processor", "memory"], &None));
     let seen = tree.folder("/home", "0:41");
     assert_eq!(names(&seen), ["memory", "processor", "device"]);
-    assert!(
-        seen.notes[0].contains("/home is on an overlay"),
-        "{:?}",
-        seen.notes
-    );
+    assert!(seen.notes[0].contains("/home is on an overlay"), "{:?}", seen.notes);
     let seen = tree.folder("/net/x", "0:42");
     assert_eq!(names(&seen), ["memory", "processor", "network", "server"]);
     assert_pap(&seen, "network", 1250e6);
-    assert!(
-        level(&seen, "network")
-            .source
-            .contains("eth0 at 10000 Mbit/s (a guess")
-    );
+    assert!(level(&seen, "network").source.contains("eth0 at 10000 Mbit/s (a guess"));
 }
 
 #[test]
@@ -255,34 +162,15 @@ fn the_tightest_io_max_of_all_groups_above_holds() {
     tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
     tree.file("proc/self/cgroup", "0::/user.slice/job.scope\n");
     let group = "sys/fs/cgroup/user.slice";
-    tree.file(
-        &format!("{group}/io.max"),
-        "8:0 rbps=40000000 wbps=max riops=2000 wiops=max\n8:16 rbps=1\n",
-    );
-    tree.file(
-        &format!("{group}/job.scope/io.max"),
-        "8:0 rbps=90000000 wbps=30000000 riops=max wiops=max\n",
-    );
+    tree.file(&format!("{group}/io.max"), "8:0 rbps=40000000 wbps=max riops=2000 wiops=max\n8:16 rbps=1\n");
+    tree.file(&format!("{group}/job.scope/io.max"), "8:0 rbps=90000000 wbps=30000000 riops=max wiops=max\n");
     let seen = tree.folder("/x", "8:1");
-    let expected = [
-        "memory",
-        "processor",
-        "cgroup limit, reads",
-        "cgroup limit, writes",
-        "SATA link",
-        "device",
-    ];
+    let expected = ["memory", "processor", "cgroup limit, reads", "cgroup limit, writes", "SATA link", "device"];
     assert_eq!(names(&seen), expected);
     let reads = level(&seen, "cgroup limit, reads");
-    assert_eq!(
-        (reads.pap, reads.pap_iops),
-        (Some(Rate(40e6)), Some(2000.0))
-    );
+    assert_eq!((reads.pap, reads.pap_iops), (Some(Rate(40e6)), Some(2000.0)));
     assert_eq!(reads.direction, Some(Direction::Read));
-    assert_eq!(
-        reads.source,
-        "io.max of the control group /user.slice for 8:0"
-    );
+    assert_eq!(reads.source, "io.max of the control group /user.slice for 8:0");
     let writes = level(&seen, "cgroup limit, writes");
     assert_eq!((writes.pap, writes.pap_iops), (Some(Rate(30e6)), None));
     assert!(writes.source.contains("/user.slice/job.scope"));
@@ -292,16 +180,12 @@ fn the_tightest_io_max_of_all_groups_above_holds() {
 fn a_group_mounted_as_a_containers_own_is_found() {
     let tree = Tree::bare_metal();
     sata(&tree, 1, "sda", "8:0");
-    tree.file(
-        "proc/self/mountinfo",
-        "31 1 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
-    );
+    tree.file("proc/self/mountinfo", "31 1 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
+    // Beside the mount, where a path of `..` would lead if it were followed.
+    tree.file("sys/fs/other/io.max", "8:0 rbps=1 wbps=1\n");
     for own in ["0::/docker/abc\n", "0::/\n", "0::/../other\n"] {
         tree.file("proc/self/cgroup", own);
-        tree.file(
-            "sys/fs/cgroup/io.max",
-            "8:0 rbps=5000000 wbps=5000000 riops=max wiops=max\n",
-        );
+        tree.file("sys/fs/cgroup/io.max", "8:0 rbps=5000000 wbps=5000000 riops=max wiops=max\n");
         let seen = tree.device("/dev/sda", "8:0");
         assert_pap(&seen, "cgroup limit", 5e6);
         assert_eq!(level(&seen, "cgroup limit").direction, None);
@@ -312,34 +196,17 @@ fn a_group_mounted_as_a_containers_own_is_found() {
 fn version_one_throttles_the_own_group_alone() {
     let tree = Tree::bare_metal();
     sata(&tree, 1, "sda", "8:0");
-    tree.mount(
-        "0:35",
-        "/sys/fs/cgroup/blkio",
-        "cgroup",
-        "cgroup",
-        "rw,blkio",
-    );
-    tree.file(
-        "proc/self/cgroup",
-        "7:blkio:/lab/disk\n4:memory:/elsewhere\n0::/\n",
-    );
+    tree.mount("0:35", "/sys/fs/cgroup/blkio", "cgroup", "cgroup", "rw,blkio");
+    tree.file("proc/self/cgroup", "7:blkio:/lab/disk\n4:memory:/elsewhere\n0::/\n");
     let group = "sys/fs/cgroup/blkio/lab";
-    tree.file(
-        &format!("{group}/blkio.throttle.read_bps_device"),
-        "8:0 1000\n",
-    );
-    tree.file(
-        &format!("{group}/disk/blkio.throttle.read_bps_device"),
-        "7:0 1\n8:0 26214400\n",
-    );
-    tree.file(
-        &format!("{group}/disk/blkio.throttle.write_iops_device"),
-        "8:0 500\n",
-    );
+    tree.file(&format!("{group}/blkio.throttle.read_bps_device"), "8:0 1000\n");
+    tree.file(&format!("{group}/disk/blkio.throttle.read_bps_device"), "7:0 1\n8:0 26214400\n");
+    tree.file(&format!("{group}/disk/blkio.throttle.write_iops_device"), "8:0 500\n");
     let seen = tree.device("/dev/sda", "8:0");
     assert_pap(&seen, "cgroup limit, reads", 25.0 * 1048576.0);
     let writes = level(&seen, "cgroup limit, writes");
     assert_eq!((writes.pap, writes.pap_iops), (None, Some(500.0)));
+    assert!(writes.source.ends_with("direct writes only"), "{}", writes.source);
 }
 
 #[test]
@@ -348,15 +215,9 @@ fn limits_of_striped_disks_add_and_of_a_volume_do_not() {
     raid(&tree, "raid0");
     tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
     tree.file("proc/self/cgroup", "0::/job\n");
-    tree.file(
-        "sys/fs/cgroup/job/io.max",
-        "8:0 rbps=10000000\n8:16 rbps=15000000\n",
-    );
+    tree.file("sys/fs/cgroup/job/io.max", "8:0 rbps=10000000\n8:16 rbps=15000000\n");
     assert_pap(&tree.folder("/data", "9:0"), "cgroup limit, reads", 25e6);
-    tree.file(
-        "sys/fs/cgroup/job/io.max",
-        "8:0 rbps=10000000\n8:16 rbps=15000000\n9:0 rbps=20000000\n",
-    );
+    tree.file("sys/fs/cgroup/job/io.max", "8:0 rbps=10000000\n8:16 rbps=15000000\n9:0 rbps=20000000\n");
     assert_pap(&tree.folder("/data", "9:0"), "cgroup limit, reads", 20e6);
     tree.file("sys/fs/cgroup/job/io.max", "8:0 rbps=10000000\n");
     assert!(!names(&tree.folder("/data", "9:0")).contains(&"cgroup limit, reads"));

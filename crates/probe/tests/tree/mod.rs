@@ -19,23 +19,15 @@ pub struct Tree {
 impl Tree {
     /// A bare-metal machine of two processors without any disk.
     pub fn bare_metal() -> Self {
-        let tree = Self {
-            folder: tempfile::tempdir().expect("a temporary folder"),
-        };
+        let tree = Self { folder: tempfile::tempdir().expect("a temporary folder") };
         tree.file("proc/sys/kernel/osrelease", "6.9.1-test\n");
         tree.file(
             "proc/cpuinfo",
             "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu sse2\n\n\
              processor\t: 1\nmodel name\t: Test CPU\nflags\t\t: fpu sse2\n",
         );
-        tree.file(
-            "proc/self/status",
-            "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
-        );
-        tree.file(
-            "proc/meminfo",
-            "MemTotal:       16384000 kB\nMemFree:  1 kB\n",
-        );
+        tree.file("proc/self/status", "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n");
+        tree.file("proc/meminfo", "MemTotal:       16384000 kB\nMemFree:  1 kB\n");
         tree.file("proc/self/mountinfo", "");
         tree
     }
@@ -43,10 +35,7 @@ impl Tree {
     /// The same as the guest of a hypervisor.
     pub fn guest() -> Self {
         let tree = Self::bare_metal();
-        tree.file(
-            "proc/cpuinfo",
-            "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu hypervisor\n",
-        );
+        tree.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: Test CPU\nflags\t\t: fpu hypervisor\n");
         tree.file("sys/class/dmi/id/product_name", "KVM\n");
         tree
     }
@@ -106,29 +95,19 @@ impl Tree {
     }
 
     fn name(sys: &str) -> &str {
-        Path::new(sys)
-            .file_name()
-            .and_then(|name| name.to_str())
-            .expect("a name")
+        Path::new(sys).file_name().and_then(|name| name.to_str()).expect("a name")
     }
 
     pub fn pcie(&self, function: &str, speed: &str, width: &str) {
-        self.file(
-            &format!("{function}/current_link_speed"),
-            format!("{speed}\n"),
-        );
-        self.file(
-            &format!("{function}/current_link_width"),
-            format!("{width}\n"),
-        );
+        self.file(&format!("{function}/current_link_speed"), format!("{speed}\n"));
+        self.file(&format!("{function}/current_link_width"), format!("{width}\n"));
     }
 
     /// One more line of the mount table.
     pub fn mount(&self, number: &str, point: &str, kind: &str, source: &str, options: &str) {
         let path = self.folder.path().join("proc/self/mountinfo");
         let table = fs::read_to_string(&path).unwrap_or_default();
-        let line =
-            format!("30 1 {number} / {point} rw,relatime shared:1 - {kind} {source} {options}\n");
+        let line = format!("30 1 {number} / {point} rw,relatime shared:1 - {kind} {source} {options}\n");
         fs::write(path, table + &line).expect("the mount table");
     }
 
@@ -145,25 +124,13 @@ impl Tree {
     fn seen(&self, path: &str, number: &str, is_device: bool) -> Environment {
         let number = DeviceNumber::parse(number).expect("a number");
         let block = Bytes(if is_device { 0 } else { 4096 });
-        probe(
-            &self.root(),
-            &TargetIdentity {
-                path: path.into(),
-                number,
-                is_device,
-                block,
-            },
-        )
+        probe(&self.root(), &TargetIdentity { path: path.into(), number, is_device, block })
     }
 }
 
 /// Names of the levels, in their order.
 pub fn names(environment: &Environment) -> Vec<&str> {
-    environment
-        .levels
-        .iter()
-        .map(|level| level.name.as_str())
-        .collect()
+    environment.levels.iter().map(|level| level.name.as_str()).collect()
 }
 
 /// The level with this name.
@@ -176,8 +143,5 @@ pub fn level<'a>(environment: &'a Environment, name: &str) -> &'a Level {
 #[track_caller]
 pub fn assert_pap(environment: &Environment, name: &str, bytes_a_second: f64) {
     let pap = level(environment, name).pap.unwrap_or(Rate(f64::NAN)).0;
-    assert!(
-        (pap - bytes_a_second).abs() < 1.0,
-        "{name}: {pap} is not {bytes_a_second}"
-    );
+    assert!((pap - bytes_a_second).abs() < 1.0, "{name}: {pap} is not {bytes_a_second}");
 }
