@@ -125,9 +125,10 @@ fn first_version(root: &Root, mounts: &[Mount], path: &str, limits: &mut BTreeMa
     }
 }
 
-/// Version 1 leaves what the page cache writes back to the root group, so its limits on writes hold for some alone.
+/// Version 1 charges a write to whoever submits it: direct writes and the process's own flushes to its group, what
+/// the kernel writes back by itself to the root group.
 fn whose(key: &str) -> &'static str {
-    if key.starts_with('w') { ", direct writes only" } else { "" }
+    if key.starts_with('w') { ", not for what the kernel writes back by itself" } else { "" }
 }
 
 /// The group and those above it, as far as the mount shows them.

@@ -206,7 +206,7 @@ fn version_one_throttles_the_own_group_alone() {
     assert_pap(&seen, "cgroup limit, reads", 25.0 * 1048576.0);
     let writes = level(&seen, "cgroup limit, writes");
     assert_eq!((writes.pap, writes.pap_iops), (None, Some(500.0)));
-    assert!(writes.source.ends_with("direct writes only"), "{}", writes.source);
+    assert!(writes.source.ends_with("writes back by itself"), "{}", writes.source);
 }
 
 #[test]
