@@ -17,29 +17,16 @@ const SAME_COST: f64 = 0.05;
 /// then the smallest block: they ask the least of an application. A cell with errors, out of a cache or
 /// without a run that moved bytes is never advised.
 pub fn advice(cells: &[CellFinding]) -> Vec<Advice> {
-    let kinds = Pattern::ALL
-        .iter()
-        .flat_map(|pattern| Direction::ALL.iter().map(move |rw| (*pattern, *rw)));
-    kinds
-        .filter_map(|(pattern, rw)| advise(pattern, rw, cells))
-        .collect()
+    let kinds = Pattern::ALL.iter().flat_map(|pattern| Direction::ALL.iter().map(move |rw| (*pattern, *rw)));
+    kinds.filter_map(|(pattern, rw)| advise(pattern, rw, cells)).collect()
 }
 
 fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advice> {
-    let of_kind = cells
-        .iter()
-        .filter(|cell| cell.pattern == pattern && cell.rw == rw && cell.usable());
+    let of_kind = cells.iter().filter(|cell| cell.pattern == pattern && cell.rw == rw && cell.usable());
     let peak = best(of_kind.clone())?;
-    let near: Vec<&CellFinding> = of_kind
-        .filter(|cell| cell.mbps.value >= NEAR_BEST * peak.mbps.value)
-        .collect();
-    let cheapest = near
-        .iter()
-        .map(|cell| cell.charged_ms_per_mb())
-        .reduce(f64::min)?;
-    let affordable = near
-        .into_iter()
-        .filter(|cell| cell.charged_ms_per_mb() <= cheapest * (1.0 + SAME_COST));
+    let near: Vec<&CellFinding> = of_kind.filter(|cell| cell.mbps.value >= NEAR_BEST * peak.mbps.value).collect();
+    let cheapest = near.iter().map(|cell| cell.charged_ms_per_mb()).reduce(f64::min)?;
+    let affordable = near.into_iter().filter(|cell| cell.charged_ms_per_mb() <= cheapest * (1.0 + SAME_COST));
     let ease = |cell: &&CellFinding| (cell.total_depth(), cell.bs_bytes, cell.cache);
     let chosen = affordable.min_by_key(ease)?;
     Some(Advice {
@@ -63,19 +50,12 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
 }
 
 fn sentence(chosen: &CellFinding, peak: &CellFinding) -> String {
-    let threads = if chosen.threads > 1 {
-        format!(", {} threads", chosen.threads)
-    } else {
-        String::new()
-    };
+    let threads = if chosen.threads > 1 { format!(", {} threads", chosen.threads) } else { String::new() };
     let share = if std::ptr::eq(chosen, peak) {
         "the best measured".to_string()
     } else {
-        let elsewhere = if chosen.cache == peak.cache {
-            String::new()
-        } else {
-            format!("{}, ", cache_word(peak.cache))
-        };
+        let elsewhere =
+            if chosen.cache == peak.cache { String::new() } else { format!("{}, ", cache_word(peak.cache)) };
         format!(
             "{} of the best ({} at {elsewhere}{})",
             format::percent(chosen.mbps.value / peak.mbps.value),

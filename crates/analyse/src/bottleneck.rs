@@ -12,12 +12,14 @@ use crate::half_power::depth_line;
 use crate::ladder::{is_of_the_host, ladder, level_name, pap_mbps};
 use crate::path::{Path, best, settings_words};
 use crate::regime::{Regime, Regimes};
-use crate::{Bottleneck, CellFinding, LevelFinding, format};
+use crate::{Bottleneck, CellFinding, Interval, LevelFinding, format};
 
 /// Share of an advertised peak from which on the level that advertises it is the limit.
 const AT_PEAK: f64 = 0.9;
 /// Share of the processors a run can use from which on they are the limit.
 const FULL: f64 = 0.9;
+/// Share of a ceiling that was seen from which on a cell stands on it.
+const AT_CEILING: f64 = 0.95;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 /// Name of a limit that shows in the results alone.
@@ -43,14 +45,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> (Vec<LevelFinding>, Bottleneck) 
     let mut ladder = ladder(evidence.levels, evidence.cells);
     let Some((path, regimes, cell)) = evidence.best() else {
         let why = nothing_to_judge(evidence.cells);
-        return (
-            ladder,
-            Bottleneck {
-                level: "unknown".into(),
-                why,
-                next: "unknown".into(),
-            },
-        );
+        return (ladder, Bottleneck { level: "unknown".into(), why, next: "unknown".into() });
     };
     let verdict = at_advertised_peak(evidence, path, cell)
         .or_else(|| at_full_processor(evidence, path, cell))
@@ -60,30 +55,15 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> (Vec<LevelFinding>, Bottleneck) 
     let next = next(evidence, regimes, cell, &verdict.level);
     mark(&mut ladder, &verdict.level, cell);
     let why = verdict.why + &small_requests(evidence);
-    (
-        ladder,
-        Bottleneck {
-            level: verdict.level,
-            why,
-            next,
-        },
-    )
+    (ladder, Bottleneck { level: verdict.level, why, next })
 }
 
 impl<'a> Evidence<'a> {
     /// The best usable cell of all, with its path.
     fn best(&self) -> Option<(&Path<'a>, &Regimes<'a>, &CellFinding)> {
-        let of_path = |(path, regimes): &'a (Path<'a>, Regimes<'a>)| {
-            Some((path, regimes, best(path.usable())?))
-        };
+        let of_path = |(path, regimes): &'a (Path<'a>, Regimes<'a>)| Some((path, regimes, best(path.usable())?));
         let paths = self.paths.iter().filter_map(of_path);
-        paths.reduce(|best, next| {
-            if next.2.mbps.value > best.2.mbps.value {
-                next
-            } else {
-                best
-            }
-        })
+        paths.reduce(|best, next| if next.2.mbps.value > best.2.mbps.value { next } else { best })
     }
 }
 
@@ -100,27 +80,13 @@ fn nothing_to_judge(cells: &[CellFinding]) -> String {
 
 /// `sequential direct reads reach 1,835 MB/s (1 MiB, 32 deep)`, to begin a sentence with.
 fn reach(path: &Path<'_>, cell: &CellFinding) -> String {
-    let words = format!(
-        "{}s reach {} ({})",
-        path.words(),
-        format::mbps(cell.mbps.value),
-        settings_words(cell)
-    );
+    let words = format!("{}s reach {} ({})", path.words(), format::mbps(cell.mbps.value), settings_words(cell));
     words[..1].to_uppercase() + &words[1..]
 }
 
-fn at_advertised_peak(
-    evidence: &Evidence<'_>,
-    path: &Path<'_>,
-    cell: &CellFinding,
-) -> Option<Verdict> {
-    let of_path = evidence
-        .levels
-        .iter()
-        .filter(|level| !is_of_the_host(level));
-    let rates = of_path
-        .clone()
-        .filter_map(|level| Some((level, pap_mbps(level, path.rw)?)));
+fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFinding) -> Option<Verdict> {
+    let of_path = evidence.levels.iter().filter(|level| !is_of_the_host(level));
+    let rates = of_path.clone().filter_map(|level| Some((level, pap_mbps(level, path.rw)?)));
     let narrowest = rates.reduce(|low, next| if next.1 < low.1 { next } else { low });
     if let Some((level, pap)) = narrowest.filter(|(_, pap)| cell.mbps.value >= AT_PEAK * pap) {
         let why = format!(
@@ -131,16 +97,11 @@ fn at_advertised_peak(
             level_name(level),
             level.source
         );
-        return Some(Verdict {
-            level: level_name(level),
-            why,
-        });
+        return Some(Verdict { level: level_name(level), why });
     }
     let requests = |level: &&Level| {
         let holds = level.direction.is_none_or(|direction| direction == path.rw);
-        level
-            .pap_iops
-            .is_some_and(|pap| holds && pap > 0.0 && cell.iops >= AT_PEAK * pap)
+        level.pap_iops.is_some_and(|pap| holds && pap > 0.0 && cell.iops >= AT_PEAK * pap)
     };
     let level = of_path.into_iter().find(requests)?;
     let pap = level.pap_iops?;
@@ -153,86 +114,44 @@ fn at_advertised_peak(
         level_name(level),
         level.source
     );
-    Some(Verdict {
-        level: level_name(level),
-        why,
-    })
+    Some(Verdict { level: level_name(level), why })
 }
 
 /// Processors that the run's requests can be issued from.
 fn usable_cpus(cell: &CellFinding, cpus: u32) -> f64 {
-    let issuing = if cell.engine == EngineName::Pool {
-        cell.total_depth()
-    } else {
-        cell.threads
-    };
-    let known = if cpus == 0 {
-        issuing
-    } else {
-        issuing.min(cpus)
-    };
+    let issuing = if cell.engine == EngineName::Pool { cell.total_depth() } else { cell.threads };
+    let known = if cpus == 0 { issuing } else { issuing.min(cpus) };
     f64::from(known.max(1))
 }
 
-fn at_full_processor(
-    evidence: &Evidence<'_>,
-    path: &Path<'_>,
-    cell: &CellFinding,
-) -> Option<Verdict> {
+fn at_full_processor(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFinding) -> Option<Verdict> {
     let usable = usable_cpus(cell, evidence.cpus);
     let machine = cell.soaker_us.map(|us| us * cell.iops / 1e6);
     let (share, of) = if cell.core_share >= FULL * usable {
-        (
-            cell.core_share / usable,
-            format!("the {} that its threads can use", processors(usable)),
-        )
+        (cell.core_share / usable, format!("the {} that its threads can use", processors(usable)))
     } else {
         let cpus = f64::from(evidence.cpus);
         let busy = machine.filter(|busy| evidence.cpus > 0 && *busy >= FULL * cpus)?;
-        (
-            busy / cpus,
-            format!(
-                "the machine's {}, by what the soaker lost",
-                processors(cpus)
-            ),
-        )
+        (busy / cpus, format!("the machine's {}, by what the soaker lost", processors(cpus)))
     };
-    let why = format!(
-        "{} and keep {} busy {}.",
-        reach(path, cell),
-        of,
-        format::percent(share.min(1.0))
-    );
-    Some(Verdict {
-        level: "processor".to_string(),
-        why,
-    })
+    let why = format!("{} and keep {} busy {}.", reach(path, cell), of, format::percent(share.min(1.0)));
+    Some(Verdict { level: "processor".to_string(), why })
 }
 
 fn processors(count: f64) -> String {
-    if count == 1.0 {
-        "one processor".to_string()
-    } else {
-        format!("{count:.0} processors")
-    }
+    if count == 1.0 { "one processor".to_string() } else { format!("{count:.0} processors") }
 }
 
-fn at_unnamed_ceiling(
-    path: &Path<'_>,
-    regimes: &Regimes<'_>,
-    cell: &CellFinding,
-) -> Option<Verdict> {
-    let (ceiling, regime) = match regimes.of(cell)? {
-        Regime::Bandwidth => (format::mbps(regimes.ceiling_mbps?.value), Regime::Bandwidth),
-        Regime::Requests => (format::iops(regimes.ceiling_iops?.value), Regime::Requests),
-        Regime::Latency | Regime::Parallelism => return None,
+fn at_unnamed_ceiling(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<Verdict> {
+    let at = |ceiling: &Interval, rate: f64| rate >= AT_CEILING * ceiling.value;
+    let bytes = regimes.ceiling_mbps.filter(|ceiling| at(ceiling, cell.mbps.value));
+    let requests = regimes.ceiling_iops.filter(|ceiling| at(ceiling, 1e6 / cell.time_per_request_us()));
+    let (ceiling, regime) = match (bytes, requests) {
+        (Some(ceiling), _) => (format::mbps(ceiling.value), Regime::Bandwidth),
+        (None, Some(ceiling)) => (format::iops(ceiling.value), Regime::Requests),
+        (None, None) => return None,
     };
-    let on: Vec<&CellFinding> = regimes
-        .cells
-        .iter()
-        .filter(|(_, r)| *r == regime)
-        .map(|(cell, _)| *cell)
-        .collect();
+    let on: Vec<&CellFinding> = regimes.cells.iter().filter(|(_, r)| *r == regime).map(|(cell, _)| *cell).collect();
     let low = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
     let why = format!(
         "A ceiling of {ceiling} that no advertised figure explains: {} cells of {}s, from {} blocks at {} deep, \
@@ -242,36 +161,21 @@ fn at_unnamed_ceiling(
         format::size(low.1 as f64),
         low.0
     );
-    Some(Verdict {
-        level: UNNAMED.to_string(),
-        why,
-    })
+    Some(Verdict { level: UNNAMED.to_string(), why })
 }
 
 fn at_full_device(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<Verdict> {
-    if regimes.of(cell)? != Regime::Parallelism {
-        return None;
-    }
-    let side_by_side = format::two_digits(regimes.parallelism?);
+    let most = regimes.parallelism.filter(|most| f64::from(cell.total_depth()) >= AT_CEILING * most)?;
+    let side_by_side = format::two_digits(most);
     let at_once = if side_by_side == "1.0" {
         "one request at a time".into()
     } else {
         format!("about {side_by_side} requests side by side")
     };
-    let stream = device_mbps(regimes).map_or(String::new(), |mbps| {
-        format!(
-            "; larger blocks alone could bring it to {}",
-            format::mbps(mbps)
-        )
-    });
-    let why = format!(
-        "{}; the device serves {at_once}, and more depth only waits{stream}.",
-        reach(path, cell)
-    );
-    Some(Verdict {
-        level: "device".to_string(),
-        why,
-    })
+    let stream = device_mbps(regimes)
+        .map_or(String::new(), |mbps| format!("; larger blocks alone could bring it to {}", format::mbps(mbps)));
+    let why = format!("{}; the device serves {at_once}, and more depth only waits{stream}.", reach(path, cell));
+    Some(Verdict { level: "device".to_string(), why })
 }
 
 fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Verdict {
@@ -279,25 +183,14 @@ fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Ver
     let line = regimes.line.or(depth_line(regimes, cell.iodepth));
     let parts = line.map_or(String::new(), |line| {
         let per_kib = format::time_us(line.slope * 1024.0);
-        format!(
-            " (at {} deep {} and {per_kib} a KiB)",
-            regimes.base_depth,
-            format::time_us(line.intercept)
-        )
+        format!(" (at {} deep {} and {per_kib} a KiB)", regimes.base_depth, format::time_us(line.intercept))
     });
-    let more = if deepest {
-        "more depth than was measured may still help"
-    } else {
-        "no ceiling was seen"
-    };
+    let more = if deepest { "more depth than was measured may still help" } else { "no ceiling was seen" };
     let why = format!(
         "{}, limited by the time that each request takes{parts}: no level's peak, no full processor, and {more}.",
         reach(path, cell)
     );
-    Verdict {
-        level: "device".to_string(),
-        why,
-    }
+    Verdict { level: "device".to_string(), why }
 }
 
 /// Throughput of very large blocks with as many requests side by side as there can be, in MB/s.
@@ -308,55 +201,31 @@ fn device_mbps(regimes: &Regimes<'_>) -> Option<f64> {
 }
 
 /// The lowest of the limits that the best result has not met.
-fn next(
-    evidence: &Evidence<'_>,
-    regimes: &Regimes<'_>,
-    cell: &CellFinding,
-    narrowest: &str,
-) -> String {
-    let advertised = evidence.levels.iter().filter_map(|level| {
-        Some((
-            level_name(level),
-            pap_mbps(level, cell.rw)?,
-            "by its advertised peak",
-        ))
-    });
+fn next(evidence: &Evidence<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narrowest: &str) -> String {
+    let advertised = evidence
+        .levels
+        .iter()
+        .filter_map(|level| Some((level_name(level), pap_mbps(level, cell.rw)?, "by its advertised peak")));
     let cores = usable_cpus(cell, evidence.cpus);
-    let full =
-        (cell.core_share >= TELLING_SHARE).then(|| cell.mbps.value * cores / cell.core_share);
-    let processor = full.map(|mbps| {
-        (
-            "processor".to_string(),
-            mbps,
-            "where the charged time fills it",
-        )
-    });
-    let device = device_mbps(regimes)
-        .map(|mbps| ("device".to_string(), mbps, "by its rate on large blocks"));
+    let full = (cell.core_share >= TELLING_SHARE).then(|| cell.mbps.value * cores / cell.core_share);
+    let processor = full.map(|mbps| ("processor".to_string(), mbps, "where the charged time fills it"));
+    let device = device_mbps(regimes).map(|mbps| ("device".to_string(), mbps, "by its rate on large blocks"));
     advertised
         .chain(processor)
         .chain(device)
         .filter(|(name, mbps, _)| name != narrowest && mbps.is_finite() && *mbps > cell.mbps.value)
         .reduce(|low, next| if next.1 < low.1 { next } else { low })
-        .map_or(
-            "unknown: no other limit is known".to_string(),
-            |(name, mbps, how)| format!("{name}, at {} {how}", format::mbps(mbps)),
-        )
+        .map_or("unknown: no other limit is known".to_string(), |(name, mbps, how)| {
+            format!("{name}, at {} {how}", format::mbps(mbps))
+        })
 }
 
 /// A sentence more where requests a second have a limit of their own.
 fn small_requests(evidence: &Evidence<'_>) -> String {
-    let ceilings = evidence
-        .paths
-        .iter()
-        .filter_map(|(path, regimes)| Some((path, regimes.ceiling_iops?.value)));
+    let ceilings = evidence.paths.iter().filter_map(|(path, regimes)| Some((path, regimes.ceiling_iops?.value)));
     let lowest = ceilings.reduce(|low, next| if next.1 < low.1 { next } else { low });
     lowest.map_or(String::new(), |(path, iops)| {
-        format!(
-            " Small requests meet another limit: {} ({}s).",
-            format::iops(iops),
-            path.words()
-        )
+        format!(" Small requests meet another limit: {} ({}s).", format::iops(iops), path.words())
     })
 }
 
@@ -366,10 +235,7 @@ fn mark(ladder: &mut Vec<LevelFinding>, name: &str, best: &CellFinding) {
     let place = found(ladder).unwrap_or_else(|| {
         let place = match name {
             "processor" => 0,
-            UNNAMED => ladder
-                .iter()
-                .position(|level| level.level == "device")
-                .unwrap_or(ladder.len()),
+            UNNAMED => ladder.iter().position(|level| level.level == "device").unwrap_or(ladder.len()),
             _ => ladder.len(),
         };
         let source = match name {
@@ -378,16 +244,7 @@ fn mark(ladder: &mut Vec<LevelFinding>, name: &str, best: &CellFinding) {
         };
         let (level, source) = (name.to_string(), source.to_string());
         let rap_mbps = Some(best.mbps.value);
-        ladder.insert(
-            place,
-            LevelFinding {
-                level,
-                pap_mbps: None,
-                rap_mbps,
-                source,
-                narrowest: false,
-            },
-        );
+        ladder.insert(place, LevelFinding { level, pap_mbps: None, rap_mbps, source, narrowest: false });
         place
     });
     ladder[place].narrowest = true;

@@ -39,10 +39,7 @@ pub fn cells(records: &[Record]) -> Vec<CellFinding> {
 
 /// The same, with `cached` set also where a result is above the peak that a level of the path advertises.
 pub fn cells_within(levels: &[Level], records: &[Record]) -> Vec<CellFinding> {
-    gather(levels, records)
-        .into_iter()
-        .map(|cell| cell.finding)
-        .collect()
+    gather(levels, records).into_iter().map(|cell| cell.finding).collect()
 }
 
 pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
@@ -50,51 +47,27 @@ pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
     for record in records {
         let workload = &record.run.workload;
         if let Some(direction) = workload.rw.direction() {
-            let rank = (
-                workload.rw.pattern(),
-                direction,
-                workload.cache,
-                workload.iodepth,
-            );
-            let key = (
-                rank.0,
-                rank.1,
-                rank.2,
-                rank.3,
-                workload.bs.0,
-                workload.threads,
-                record.engine,
-            );
+            let rank = (workload.rw.pattern(), direction, workload.cache, workload.iodepth);
+            let key = (rank.0, rank.1, rank.2, rank.3, workload.bs.0, workload.threads, record.engine);
             groups.entry(key).or_default().push(record);
         }
     }
-    let mut cells: Vec<Gathered> = groups
-        .iter()
-        .filter_map(|(key, runs)| cell(key, runs))
-        .collect();
+    // Sums of floating numbers depend on their order; the findings must not depend on the records'.
+    groups.values_mut().for_each(|runs| {
+        runs.sort_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
+    });
+    let mut cells: Vec<Gathered> = groups.iter().filter_map(|(key, runs)| cell(key, runs)).collect();
     mark_cached(levels, &mut cells);
     cells
 }
 
 fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
-    let of_pass = |pass| {
-        records
-            .iter()
-            .copied()
-            .filter(move |record| record.run.pass == pass)
-    };
+    let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
     let plain: Vec<&Record> = of_pass(Pass::Plain).collect();
     let first = plain.first()?;
-    let valid: Vec<&Record> = plain
-        .iter()
-        .copied()
-        .filter(|r| r.elapsed_ns > 0 && r.bytes > 0 && r.ios > 0)
-        .collect();
-    let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> {
-        valid.iter().map(|record| of(record)).collect()
-    };
-    let total =
-        |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
+    let valid: Vec<&Record> = plain.iter().copied().filter(|r| r.elapsed_ns > 0 && r.bytes > 0 && r.ios > 0).collect();
+    let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
+    let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
     let ios = total(&|r| r.ios as f64);
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
@@ -114,21 +87,13 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         charged_us: quotient(charged_ns, ios) / 1e3,
         soaker_us: soaker_us(of_pass(Pass::Soaker)),
         core_share: quotient(charged_ns, total(&|r| r.elapsed_ns as f64)),
-        errors: plain
-            .iter()
-            .flat_map(|r| r.errors.values())
-            .fold(0, |sum, count| sum.saturating_add(*count)),
-        short_transfers: plain
-            .iter()
-            .fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
+        errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
+        short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,
         series_mbps: series_mbps(first),
         series_step_ms: first.series.step_ns as f64 / 1e6,
     };
-    Some(Gathered {
-        finding,
-        opened_cached: opened_cached(&plain),
-    })
+    Some(Gathered { finding, opened_cached: opened_cached(&plain) })
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {
@@ -161,12 +126,7 @@ fn soaker_us<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
 fn series_mbps(record: &Record) -> Vec<f64> {
     match record.series.step_ns {
         0 => Vec::new(),
-        step_ns => record
-            .series
-            .bytes
-            .iter()
-            .map(|bytes| *bytes as f64 * 1e3 / step_ns as f64)
-            .collect(),
+        step_ns => record.series.bytes.iter().map(|bytes| *bytes as f64 * 1e3 / step_ns as f64).collect(),
     }
 }
 
@@ -176,34 +136,23 @@ fn opened_cached(records: &[&Record]) -> Option<f64> {
 }
 
 fn mark_cached(levels: &[Level], cells: &mut [Gathered]) {
-    let above_pap = |cell: &CellFinding| {
-        narrowest_pap(levels, cell.rw).is_some_and(|pap| cell.mbps.value > ABOVE_PAP * pap)
-    };
+    let above_pap =
+        |cell: &CellFinding| narrowest_pap(levels, cell.rw).is_some_and(|pap| cell.mbps.value > ABOVE_PAP * pap);
     for cell in cells.iter_mut() {
-        let opened = is_buffered_read(&cell.finding)
-            && cell.opened_cached.is_some_and(|share| share > CACHED_SHARE);
+        let opened = is_buffered_read(&cell.finding) && cell.opened_cached.is_some_and(|share| share > CACHED_SHARE);
         cell.finding.cached = opened || above_pap(&cell.finding);
     }
     if narrowest_pap(levels, Direction::Read).is_some() {
         return;
     }
     for pattern in Pattern::ALL {
-        let direct =
-            |cell: &&Gathered| cell.finding.cache.direct() && cell.finding.rw == Direction::Read;
+        let direct = |cell: &&Gathered| cell.finding.cache.direct() && cell.finding.rw == Direction::Read;
         let same = cells.iter().filter(|cell| cell.finding.pattern == *pattern);
-        let Some(best) = same
-            .filter(direct)
-            .map(|cell| cell.finding.mbps.value)
-            .reduce(f64::max)
-        else {
+        let Some(best) = same.filter(direct).map(|cell| cell.finding.mbps.value).reduce(f64::max) else {
             continue;
         };
-        for Gathered { finding, .. } in cells
-            .iter_mut()
-            .filter(|cell| cell.finding.pattern == *pattern)
-        {
-            finding.cached |=
-                is_buffered_read(finding) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
+        for Gathered { finding, .. } in cells.iter_mut().filter(|cell| cell.finding.pattern == *pattern) {
+            finding.cached |= is_buffered_read(finding) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
         }
     }
 }

@@ -22,19 +22,13 @@ pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
 fn costs_of(path: &Path<'_>) -> Vec<Cost> {
     let depth = telling_depth(path);
     let bounds = [Bound::Charged, Bound::Soaker];
-    bounds
-        .into_iter()
-        .filter_map(|bound| cost(path, bound, depth).or_else(|| cost(path, bound, None)))
-        .collect()
+    bounds.into_iter().filter_map(|bound| cost(path, bound, depth).or_else(|| cost(path, bound, None))).collect()
 }
 
 fn cost(path: &Path<'_>, bound: Bound, depth: Option<u32>) -> Option<Cost> {
     let chosen = |cell: &&CellFinding| depth.is_none_or(|depth| cell.iodepth == depth);
-    let cells: Vec<&CellFinding> = path
-        .usable()
-        .filter(chosen)
-        .filter(|cell| cost_us(cell, bound).is_some_and(|us| us > 0.0))
-        .collect();
+    let cells: Vec<&CellFinding> =
+        path.usable().filter(chosen).filter(|cell| cost_us(cell, bound).is_some_and(|us| us > 0.0)).collect();
     let fit = line(cells.iter().copied(), bound)?;
     let sizes = cells.iter().map(|cell| cell.bs_bytes);
     let ends = [sizes.clone().min()?, sizes.max()?];
@@ -56,9 +50,7 @@ fn cost(path: &Path<'_>, bound: Bound, depth: Option<u32>) -> Option<Cost> {
 }
 
 fn line<'a>(cells: impl Iterator<Item = &'a CellFinding>, bound: Bound) -> Option<LineFit> {
-    let points: Vec<(f64, f64)> = cells
-        .map(|c| (kib(c.bs_bytes), cost_us(c, bound).unwrap_or(0.0)))
-        .collect();
+    let points: Vec<(f64, f64)> = cells.map(|c| (kib(c.bs_bytes), cost_us(c, bound).unwrap_or(0.0))).collect();
     fit_line(&points)
 }
 
@@ -84,10 +76,8 @@ fn telling_depth(path: &Path<'_>) -> Option<u32> {
     let mut depths: Vec<u32> = path.usable().map(|cell| cell.iodepth).collect();
     depths.dedup();
     let at = |depth: u32| path.usable().filter(move |cell| cell.iodepth == depth);
-    let fits: Vec<(u32, LineFit)> = depths
-        .iter()
-        .filter_map(|depth| Some((*depth, line(at(*depth), Bound::Charged)?)))
-        .collect();
+    let fits: Vec<(u32, LineFit)> =
+        depths.iter().filter_map(|depth| Some((*depth, line(at(*depth), Bound::Charged)?))).collect();
     let (squares, freedom) = fits.iter().fold((0.0, 0), |(squares, freedom), (_, fit)| {
         let own = fit.points.saturating_sub(2);
         (squares + fit.scatter.powi(2) * own as f64, freedom + own)
@@ -96,8 +86,5 @@ fn telling_depth(path: &Path<'_>) -> Option<u32> {
         return None;
     }
     let soaked = |depth: u32| at(depth).filter(|cell| cell.soaker_us.is_some()).count();
-    fits.into_iter()
-        .map(|(depth, fit)| (soaked(depth), fit.points, depth))
-        .max()
-        .map(|(_, _, depth)| depth)
+    fits.into_iter().map(|(depth, fit)| (soaked(depth), fit.points, depth)).max().map(|(_, _, depth)| depth)
 }

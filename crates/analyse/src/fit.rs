@@ -63,11 +63,7 @@ pub fn fit_line(points: &[(f64, f64)]) -> Option<LineFit> {
 fn weighted(points: &[(f64, f64)], expected: &[f64]) -> LineFit {
     let weights: Vec<f64> = expected.iter().map(|y| 1.0 / (y * y)).collect();
     let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
-        points
-            .iter()
-            .zip(&weights)
-            .map(|((x, y), weight)| weight * term(*x, *y))
-            .sum()
+        points.iter().zip(&weights).map(|((x, y), weight)| weight * term(*x, *y)).sum()
     };
     let total = sum(&|_, _| 1.0);
     let (mean_x, mean_y) = (sum(&|x, _| x) / total, sum(&|_, y| y) / total);
@@ -95,18 +91,8 @@ fn weighted(points: &[(f64, f64)], expected: &[f64]) -> LineFit {
         (intercept, slope)
     };
     let residual = sum(&|x, y| (y - intercept - slope * x).powi(2));
-    let scatter = if freedom == 0 {
-        0.0
-    } else {
-        (residual / freedom as f64).sqrt()
-    };
-    LineFit {
-        intercept,
-        slope,
-        points: points.len(),
-        scatter,
-        free,
-    }
+    let scatter = if freedom == 0 { 0.0 } else { (residual / freedom as f64).sqrt() };
+    LineFit { intercept, slope, points: points.len(), scatter, free }
 }
 
 impl LineFit {
@@ -122,11 +108,7 @@ impl LineFit {
 
     /// The intercept with its 95% t interval, cut at 0.
     pub fn intercept_interval(&self) -> Interval {
-        self.interval(
-            self.intercept,
-            self.free.intercept,
-            self.free.intercept_variance,
-        )
+        self.interval(self.intercept, self.free.intercept, self.free.intercept_variance)
     }
 
     /// The slope with its 95% t interval, cut at 0.
@@ -141,11 +123,7 @@ impl LineFit {
         let reach = t95(self.free.freedom) * variance.sqrt();
         // Holding one coefficient at 0 can move the other out of its own interval.
         let low = (centre - reach).max(0.0).min(value);
-        Interval {
-            value,
-            low,
-            high: (centre + reach).max(value),
-        }
+        Interval { value, low, high: (centre + reach).max(value) }
     }
 
     /// `intercept / slope`, the x at which both parts are equal; `None` where the slope is 0.
@@ -161,23 +139,14 @@ impl LineFit {
         if !self.has_error() {
             return None;
         }
-        let Free {
-            intercept: a,
-            slope: b,
-            intercept_variance,
-            slope_variance,
-            covariance,
-            freedom,
-        } = self.free;
+        let Free { intercept: a, slope: b, intercept_variance, slope_variance, covariance, freedom } = self.free;
         let t2 = t95(freedom).powi(2);
         let square = b * b - t2 * slope_variance;
         if square <= 0.0 {
             return None;
         }
         let middle = a * b - t2 * covariance;
-        let root = (middle * middle - square * (a * a - t2 * intercept_variance))
-            .max(0.0)
-            .sqrt();
+        let root = (middle * middle - square * (a * a - t2 * intercept_variance)).max(0.0).sqrt();
         let (low, high) = ((middle - root) / square, (middle + root) / square);
         Some((low.max(0.0).min(ratio), high.max(ratio))).filter(|(_, high)| high.is_finite())
     }
@@ -196,10 +165,7 @@ mod tests {
     fn a_line_without_noise_comes_back() {
         let points: Vec<_> = SIZES_KIB.iter().map(|x| (*x, 80.0 + 2.048 * x)).collect();
         let fit = fit_line(&points).unwrap();
-        assert!(
-            (fit.intercept / 80.0 - 1.0).abs() < 1e-9 && (fit.slope / 2.048 - 1.0).abs() < 1e-9,
-            "{fit:?}"
-        );
+        assert!((fit.intercept / 80.0 - 1.0).abs() < 1e-9 && (fit.slope / 2.048 - 1.0).abs() < 1e-9, "{fit:?}");
         assert!((fit.ratio().unwrap() - 80.0 / 2.048).abs() < 1e-6);
         let (low, high) = fit.ratio_interval().unwrap();
         assert!(low <= high && high - low < 1e-3);
@@ -232,19 +198,11 @@ mod tests {
     #[test]
     fn intervals_of_coefficients_and_ratio_cover_the_truth() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
-        let mut normal = || {
-            (0..12)
-                .map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64)
-                .sum::<f64>()
-                - 6.0
-        };
+        let mut normal = || (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0;
         let trials = 2000;
         let mut covered = [0; 3];
         for _ in 0..trials {
-            let points: Vec<_> = SIZES_KIB
-                .iter()
-                .map(|x| (*x, (80.0 + 2.0 * x) * (1.0 + 0.03 * normal())))
-                .collect();
+            let points: Vec<_> = SIZES_KIB.iter().map(|x| (*x, (80.0 + 2.0 * x) * (1.0 + 0.03 * normal()))).collect();
             let fit = fit_line(&points).unwrap();
             let (intercept, slope) = (fit.intercept_interval(), fit.slope_interval());
             let (low, high) = fit.ratio_interval().unwrap();

@@ -21,15 +21,8 @@ pub fn number(value: f64) -> String {
 
 /// A size in binary units: `512 B`, `4 KiB`, `1.5 MiB`.
 pub fn size(bytes: f64) -> String {
-    let units = [
-        (1_073_741_824.0, "GiB"),
-        (1_048_576.0, "MiB"),
-        (1024.0, "KiB"),
-    ];
-    let (unit, name) = units
-        .into_iter()
-        .find(|(unit, _)| bytes >= *unit)
-        .unwrap_or((1.0, "B"));
+    let units = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
     let count = bytes / unit;
     if count >= 10.0 || (count - count.round()).abs() < 0.05 {
         format!("{} {name}", thousands(count))
@@ -46,21 +39,13 @@ pub fn time_us(us: f64) -> String {
         us if us >= 0.9995 => (us, "µs"),
         us => (us * 1e3, "ns"),
     };
-    if value >= 9.95 {
-        format!("{} {unit}", thousands(value))
-    } else {
-        format!("{value:.1} {unit}")
-    }
+    if value >= 9.95 { format!("{} {unit}", thousands(value)) } else { format!("{value:.1} {unit}") }
 }
 
 /// A share: `97%`, `4.2%`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent.abs() >= 9.95 || percent == 0.0 {
-        format!("{}%", thousands(percent))
-    } else {
-        format!("{percent:.1}%")
-    }
+    if percent.abs() >= 9.95 || percent == 0.0 { format!("{}%", thousands(percent)) } else { format!("{percent:.1}%") }
 }
 
 /// A small number with two digits that matter: `0.083`, `1.2`, `15`.
@@ -69,11 +54,7 @@ pub fn two_digits(value: f64) -> String {
         return "0".to_string();
     }
     let decimals = (1 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    if decimals == 0 {
-        thousands(value)
-    } else {
-        format!("{value:.decimals$}")
-    }
+    if decimals == 0 { thousands(value) } else { format!("{value:.decimals$}") }
 }
 
 /// A whole number with separators: `1,234,567`.
@@ -98,35 +79,17 @@ mod tests {
 
     #[test]
     fn numbers_keep_the_digits_that_matter() {
-        assert_eq!(
-            [mbps(1779.6), mbps(43.12), mbps(4.312)],
-            ["1,780 MB/s", "43.1 MB/s", "4.31 MB/s"]
-        );
-        assert_eq!(
-            [thousands(1234567.0), thousands(-999.0), thousands(-0.2)],
-            ["1,234,567", "-999", "0"]
-        );
-        assert_eq!(
-            [two_digits(0.0834), two_digits(1.24), two_digits(1234.0)],
-            ["0.083", "1.2", "1,234"]
-        );
-        assert_eq!(
-            [percent(0.97), percent(0.042), percent(0.0)],
-            ["97%", "4.2%", "0%"]
-        );
+        assert_eq!([mbps(1779.6), mbps(43.12), mbps(4.312)], ["1,780 MB/s", "43.1 MB/s", "4.31 MB/s"]);
+        assert_eq!([thousands(1234567.0), thousands(-999.0), thousands(-0.2)], ["1,234,567", "-999", "0"]);
+        assert_eq!([two_digits(0.0834), two_digits(1.24), two_digits(1234.0)], ["0.083", "1.2", "1,234"]);
+        assert_eq!([percent(0.97), percent(0.042), percent(0.0)], ["97%", "4.2%", "0%"]);
     }
 
     #[test]
     fn sizes_and_times_choose_their_unit() {
-        assert_eq!(
-            [size(512.0), size(4096.0), size(1572864.0)],
-            ["512 B", "4 KiB", "1.5 MiB"]
-        );
+        assert_eq!([size(512.0), size(4096.0), size(1572864.0)], ["512 B", "4 KiB", "1.5 MiB"]);
         assert_eq!([size(41_000.0), size(1048576.0)], ["40 KiB", "1 MiB"]);
-        assert_eq!(
-            [time_us(0.085), time_us(85.0), time_us(1900.0)],
-            ["85 ns", "85 µs", "1.9 ms"]
-        );
+        assert_eq!([time_us(0.085), time_us(85.0), time_us(1900.0)], ["85 ns", "85 µs", "1.9 ms"]);
         assert_eq!([time_us(999.7), time_us(2_100_000.0)], ["1.0 ms", "2.1 s"]);
     }
 }

@@ -28,46 +28,20 @@ pub fn curves(question: &Question, levels: &[Level], cells: &[CellFinding]) -> V
     paths(cells).into_iter().flat_map(of_path).collect()
 }
 
-pub(crate) fn curves_of(
-    question: &Question,
-    levels: &[Level],
-    path: &Path<'_>,
-    regimes: &Regimes<'_>,
-) -> Vec<Curve> {
+pub(crate) fn curves_of(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regimes<'_>) -> Vec<Curve> {
     let mut depths: Vec<u32> = path.cells.iter().map(|cell| cell.iodepth).collect();
     depths.dedup();
-    depths
-        .into_iter()
-        .filter_map(|iodepth| curve(question, levels, path, regimes, iodepth))
-        .collect()
+    depths.into_iter().filter_map(|iodepth| curve(question, levels, path, regimes, iodepth)).collect()
 }
 
-fn curve(
-    question: &Question,
-    levels: &[Level],
-    path: &Path<'_>,
-    regimes: &Regimes<'_>,
-    iodepth: u32,
-) -> Option<Curve> {
-    let at_depth = path
-        .cells
-        .iter()
-        .copied()
-        .filter(|cell| cell.iodepth == iodepth);
-    let moved: Vec<&CellFinding> = at_depth
-        .filter(|cell| cell.mbps.value > 0.0 && cell.errors == 0)
-        .collect();
+fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regimes<'_>, iodepth: u32) -> Option<Curve> {
+    let at_depth = path.cells.iter().copied().filter(|cell| cell.iodepth == iodepth);
+    let moved: Vec<&CellFinding> = at_depth.filter(|cell| cell.mbps.value > 0.0 && cell.errors == 0).collect();
     let any_usable = moved.iter().any(|cell| cell.usable());
-    let on_curve: Vec<&CellFinding> = moved
-        .into_iter()
-        .filter(|cell| cell.usable() || !any_usable)
-        .collect();
+    let on_curve: Vec<&CellFinding> = moved.into_iter().filter(|cell| cell.usable() || !any_usable).collect();
     let peak = best(on_curve.iter().copied())?;
     let half = peak.mbps.value / 2.0 * (1.0 - ROUNDING);
-    let reaching = on_curve
-        .iter()
-        .filter(|cell| cell.mbps.value >= half)
-        .map(|cell| cell.bs_bytes);
+    let reaching = on_curve.iter().filter(|cell| cell.mbps.value >= half).map(|cell| cell.bs_bytes);
     let half_power_bs_bytes = reaching.min().expect("the peak reaches half of itself");
     let line = depth_line(regimes, iodepth);
     let interval = line.and_then(|line| line.ratio_interval());
@@ -84,30 +58,18 @@ fn curve(
         n_half_bytes: line.and_then(|line| line.ratio()),
         n_half_low_bytes: interval.map(|(low, _)| low),
         n_half_high_bytes: interval.map(|(_, high)| high),
-        rap_over_pap: narrowest_pap(levels, path.rw)
-            .filter(|_| any_usable)
-            .map(|pap| peak.mbps.value / pap),
+        rap_over_pap: narrowest_pap(levels, path.rw).filter(|_| any_usable).map(|pap| peak.mbps.value / pap),
     })
 }
 
 /// Time between completions against size at one depth, in microseconds and bytes, over the cells that no
 /// ceiling bounds: under a ceiling the time says nothing of the request.
 pub(crate) fn depth_line(regimes: &Regimes<'_>, iodepth: u32) -> Option<LineFit> {
-    let own = regimes
-        .cells
-        .iter()
-        .filter(|(cell, regime)| cell.iodepth == iodepth && regime.is_own());
-    let points: Vec<(f64, f64)> = own
-        .map(|(cell, _)| (cell.bs_bytes as f64, cell.time_per_request_us()))
-        .collect();
+    let own = regimes.cells.iter().filter(|(cell, regime)| cell.iodepth == iodepth && regime.is_own());
+    let points: Vec<(f64, f64)> = own.map(|(cell, _)| (cell.bs_bytes as f64, cell.time_per_request_us())).collect();
     fit_line(&points)
 }
 
 fn next_smaller(question: &Question, bs_bytes: u64) -> Option<u64> {
-    question
-        .bs
-        .iter()
-        .map(|bs| bs.0)
-        .filter(|bs| *bs < bs_bytes)
-        .max()
+    question.bs.iter().map(|bs| bs.0).filter(|bs| *bs < bs_bytes).max()
 }

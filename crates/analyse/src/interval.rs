@@ -11,10 +11,7 @@ use crate::Interval;
 /// # Panics
 /// With no degree of freedom: there is no interval then, and the caller has to say so.
 pub fn t95(freedom: usize) -> f64 {
-    assert!(
-        freedom > 0,
-        "an interval needs at least one degree of freedom"
-    );
+    assert!(freedom > 0, "an interval needs at least one degree of freedom");
     match freedom {
         // The two that most cells have; the general way is an iteration.
         1 => 12.706_204_736_432_1,
@@ -26,11 +23,7 @@ pub fn t95(freedom: usize) -> f64 {
 impl Interval {
     /// A value of which nothing more is known.
     pub fn exact(value: f64) -> Self {
-        Self {
-            value,
-            low: value,
-            high: value,
-        }
+        Self { value, low: value, high: value }
     }
 
     /// The mean of run means with its t interval: mean ± t(n-1) s / sqrt(n).
@@ -48,20 +41,12 @@ impl Interval {
         let squares: f64 = means.iter().map(|x| (x - mean) * (x - mean)).sum();
         let error = (squares / (count - 1) as f64 / count as f64).sqrt();
         let reach = t95(count - 1) * error;
-        Self {
-            value: mean,
-            low: mean - reach,
-            high: mean + reach,
-        }
+        Self { value: mean, low: mean - reach, high: mean + reach }
     }
 
     /// Half its width as a share of the value; 0 where the value is 0.
     pub fn relative_reach(&self) -> f64 {
-        if self.value == 0.0 {
-            0.0
-        } else {
-            (self.high - self.low) / 2.0 / self.value.abs()
-        }
+        if self.value == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.value.abs() }
     }
 }
 
@@ -74,18 +59,8 @@ mod tests {
 
     #[test]
     fn the_quantiles_are_those_of_the_tables() {
-        for (freedom, quantile) in [
-            (1, 12.7062),
-            (2, 4.3027),
-            (4, 2.7764),
-            (10, 2.2281),
-            (100, 1.9840),
-        ] {
-            assert!(
-                (t95(freedom) - quantile).abs() < 1e-4,
-                "{freedom}: {}",
-                t95(freedom)
-            );
+        for (freedom, quantile) in [(1, 12.7062), (2, 4.3027), (4, 2.7764), (10, 2.2281), (100, 1.9840)] {
+            assert!((t95(freedom) - quantile).abs() < 1e-4, "{freedom}: {}", t95(freedom));
         }
     }
 
@@ -94,10 +69,7 @@ mod tests {
         assert_eq!(Interval::of_means(&[]), Interval::exact(0.0));
         assert_eq!(Interval::of_means(&[7.0]), Interval::exact(7.0));
         let three = Interval::of_means(&[9.0, 10.0, 11.0]);
-        assert!(
-            (three.value - 10.0).abs() < 1e-12
-                && (three.high - 10.0 - 4.302_65 / 3f64.sqrt()).abs() < 1e-4
-        );
+        assert!((three.value - 10.0).abs() < 1e-12 && (three.high - 10.0 - 4.302_65 / 3f64.sqrt()).abs() < 1e-4);
     }
 
     /// 4,000 trials of three runs with 3% between runs: the binomial margin at 95% is ±0.7%.
@@ -107,9 +79,7 @@ mod tests {
         let trials = 4000;
         let mut covered = 0;
         for _ in 0..trials {
-            let means: Vec<f64> = (0..3)
-                .map(|_| 1000.0 * (1.0 + 0.03 * normal(&mut random)))
-                .collect();
+            let means: Vec<f64> = (0..3).map(|_| 1000.0 * (1.0 + 0.03 * normal(&mut random))).collect();
             let interval = Interval::of_means(&means);
             covered += usize::from(interval.low <= 1000.0 && 1000.0 <= interval.high);
         }
@@ -119,9 +89,6 @@ mod tests {
 
     /// Twelve uniform draws make a normal one, nearly (Irwin-Hall).
     fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-        (0..12)
-            .map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64)
-            .sum::<f64>()
-            - 6.0
+        (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
     }
 }

@@ -13,27 +13,16 @@ const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
 /// The path's levels, with the data sheet's figure (`--peak`) at the device, where one was given.
 pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
     let mut levels = environment.levels.clone();
-    let Some(peak) = question
-        .peak
-        .filter(|peak| peak.0.is_finite() && peak.0 > 0.0)
-    else {
+    let Some(peak) = question.peak.filter(|peak| peak.0.is_finite() && peak.0 > 0.0) else {
         return levels;
     };
     if levels.iter().any(|level| level.pap == Some(peak)) {
         return levels;
     }
     let source = "the data sheet, as given with --peak".to_string();
-    match levels
-        .iter_mut()
-        .find(|level| level.name == "device" && level.pap.is_none())
-    {
+    match levels.iter_mut().find(|level| level.name == "device" && level.pap.is_none()) {
         Some(device) => (device.pap, device.source) = (Some(peak), source),
-        None => levels.push(Level {
-            name: "data sheet".to_string(),
-            pap: Some(peak),
-            source,
-            ..Level::default()
-        }),
+        None => levels.push(Level { name: "data sheet".to_string(), pap: Some(peak), source, ..Level::default() }),
     }
     levels
 }
@@ -41,19 +30,12 @@ pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
 /// Peak advertised performance of one level in MB/s, where it holds for `rw` and is a number.
 pub(crate) fn pap_mbps(level: &Level, rw: Direction) -> Option<f64> {
     let holds = level.direction.is_none_or(|direction| direction == rw);
-    level
-        .pap
-        .map(|pap| pap.mbps())
-        .filter(|pap| holds && pap.is_finite() && *pap > 0.0)
+    level.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
 }
 
 /// The lowest peak in MB/s that any level between the host and the medium advertises for `rw`.
 pub(crate) fn narrowest_pap(levels: &[Level], rw: Direction) -> Option<f64> {
-    levels
-        .iter()
-        .filter(|level| !is_of_the_host(level))
-        .filter_map(|level| pap_mbps(level, rw))
-        .reduce(f64::min)
+    levels.iter().filter(|level| !is_of_the_host(level)).filter_map(|level| pap_mbps(level, rw)).reduce(f64::min)
 }
 
 /// Whether the level is the host's own, so that its peak bounds no device.
@@ -76,8 +58,7 @@ pub(crate) fn level_name(level: &Level) -> String {
 pub(crate) fn ladder(levels: &[Level], cells: &[CellFinding]) -> Vec<LevelFinding> {
     let finding = |level: &Level| {
         let counts = |cell: &&CellFinding| {
-            let through =
-                cell.usable() || (is_of_the_host(level) && cell.cached && cell.errors == 0);
+            let through = cell.usable() || (is_of_the_host(level) && cell.cached && cell.errors == 0);
             through && level.direction.is_none_or(|direction| direction == cell.rw)
         };
         let pap = Direction::ALL.iter().find_map(|rw| pap_mbps(level, *rw));

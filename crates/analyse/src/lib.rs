@@ -27,8 +27,7 @@ pub use advice::advice;
 pub use cells::{cells, cells_within};
 pub use cost::costs;
 pub use findings::{
-    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary,
-    LevelFinding, Limits,
+    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
 };
 pub use half_power::curves;
 pub use interval::t95;
@@ -49,25 +48,13 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let gathered = cells::gather(&levels, records);
     let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
     let paths = paths(&cells);
-    let fitted: Vec<(Path<'_>, Regimes<'_>)> = paths
-        .iter()
-        .map(|path| (path.clone(), regimes(path.usable())))
-        .collect();
-    let curves: Vec<Curve> = fitted
-        .iter()
-        .flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes))
-        .collect();
-    let limits = fitted
-        .iter()
-        .map(|(path, regimes)| limits::limits_of(path, regimes))
-        .collect();
+    let fitted: Vec<(Path<'_>, Regimes<'_>)> =
+        paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect();
+    let curves: Vec<Curve> =
+        fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
+    let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
-    let (ladder, bottleneck) = judge(&Evidence {
-        levels: &levels,
-        cells: &cells,
-        paths: &fitted,
-        cpus,
-    });
+    let (ladder, bottleneck) = judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {
@@ -87,16 +74,9 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         machine: environment.machine.clone(),
         filesystem: environment.filesystem.clone(),
         device: environment.device.clone(),
-        started_unix_ms: records
-            .iter()
-            .map(|record| record.started_unix_ms)
-            .min()
-            .unwrap_or(0),
+        started_unix_ms: records.iter().map(|record| record.started_unix_ms).min().unwrap_or(0),
         runs: records.len(),
-        seconds: records
-            .iter()
-            .map(|record| record.spent_ns as f64 / 1e9)
-            .sum(),
+        seconds: records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9,
         verdict: verdict::verdict(&cells, &curves, &bottleneck, &advice),
         levels: ladder,
         bottleneck,
@@ -112,10 +92,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
 
 /// The median of what the records say, so that one disturbed calibration does not matter; 0 where none does.
 fn harness_ns_per_io(records: &[Record]) -> f64 {
-    let mut all: Vec<f64> = records
-        .iter()
-        .map(|record| record.harness_ns_per_io)
-        .collect();
+    let mut all: Vec<f64> = records.iter().map(|record| record.harness_ns_per_io).collect();
     all.retain(|ns| ns.is_finite() && *ns >= 0.0);
     all.sort_by(f64::total_cmp);
     all.get(all.len() / 2).copied().unwrap_or(0.0)

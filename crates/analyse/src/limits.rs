@@ -6,10 +6,7 @@ use crate::{CellFinding, Interval, Limits};
 
 /// The limits of each path of `cells`: time and rate of a lone request, how many go side by side, ceilings.
 pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
-    paths(cells)
-        .iter()
-        .map(|path| limits_of(path, &regimes(path.usable())))
-        .collect()
+    paths(cells).iter().map(|path| limits_of(path, &regimes(path.usable()))).collect()
 }
 
 pub(crate) fn limits_of(path: &Path<'_>, regimes: &Regimes<'_>) -> Limits {

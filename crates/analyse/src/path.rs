@@ -18,18 +18,11 @@ pub(crate) struct Path<'a> {
 pub(crate) fn paths(cells: &[CellFinding]) -> Vec<Path<'_>> {
     let mut paths: Vec<Path<'_>> = Vec::new();
     for cell in cells {
-        let same = |path: &&mut Path<'_>| {
-            (path.pattern, path.rw, path.cache) == (cell.pattern, cell.rw, cell.cache)
-        };
+        let same = |path: &&mut Path<'_>| (path.pattern, path.rw, path.cache) == (cell.pattern, cell.rw, cell.cache);
         match paths.iter_mut().find(same) {
             Some(path) => path.cells.push(cell),
             None => {
-                paths.push(Path {
-                    pattern: cell.pattern,
-                    rw: cell.rw,
-                    cache: cell.cache,
-                    cells: vec![cell],
-                });
+                paths.push(Path { pattern: cell.pattern, rw: cell.rw, cache: cell.cache, cells: vec![cell] });
             }
         }
     }
@@ -65,25 +58,11 @@ pub(crate) fn cache_word(cache: Cache) -> &'static str {
 
 /// The settings of a cell that its path leaves open: `256 KiB, 8 deep`.
 pub(crate) fn settings_words(cell: &CellFinding) -> String {
-    let threads = if cell.threads > 1 {
-        format!(", {} threads", cell.threads)
-    } else {
-        String::new()
-    };
-    format!(
-        "{}, {} deep{threads}",
-        format::size(cell.bs_bytes as f64),
-        cell.iodepth
-    )
+    let threads = if cell.threads > 1 { format!(", {} threads", cell.threads) } else { String::new() };
+    format!("{}, {} deep{threads}", format::size(cell.bs_bytes as f64), cell.iodepth)
 }
 
 /// The cell with the highest throughput; of equals the first.
 pub(crate) fn best<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<&'a CellFinding> {
-    cells.reduce(|best, cell| {
-        if cell.mbps.value > best.mbps.value {
-            cell
-        } else {
-            best
-        }
-    })
+    cells.reduce(|best, cell| if cell.mbps.value > best.mbps.value { cell } else { best })
 }

@@ -12,21 +12,13 @@ pub(crate) fn verdict(
     bottleneck: &Bottleneck,
     advice: &[Advice],
 ) -> Vec<String> {
-    vec![
-        how_fast(cells, curves),
-        what_stops(bottleneck),
-        what_to_set(advice),
-    ]
+    vec![how_fast(cells, curves), what_stops(bottleneck), what_to_set(advice)]
 }
 
 fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {
-    let parts: Vec<String> = Direction::ALL
-        .iter()
-        .filter_map(|rw| fastest(*rw, cells, curves))
-        .collect();
+    let parts: Vec<String> = Direction::ALL.iter().filter_map(|rw| fastest(*rw, cells, curves)).collect();
     match parts.is_empty() {
-        true => "How fast is not known: no run moved bytes without errors and without a cache."
-            .to_string(),
+        true => "How fast is not known: no run moved bytes without errors and without a cache.".to_string(),
         false => format!("Fastest: {}.", parts.join("; ")),
     }
 }
@@ -38,15 +30,12 @@ fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<Str
         Direction::Write => "writing",
     };
     let same = |curve: &&Curve| {
-        (curve.pattern, curve.rw, curve.cache, curve.iodepth)
-            == (best.pattern, rw, best.cache, best.iodepth)
+        (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (best.pattern, rw, best.cache, best.iodepth)
     };
-    let half = curves.iter().find(same).map_or(String::new(), |curve| {
-        format!(
-            ", half of it from {}",
-            format::size(curve.half_power_bs_bytes as f64)
-        )
-    });
+    let half = curves
+        .iter()
+        .find(same)
+        .map_or(String::new(), |curve| format!(", half of it from {}", format::size(curve.half_power_bs_bytes as f64)));
     Some(format!(
         "{} {doing} ({} {}, {}{half})",
         format::mbps(best.mbps.value),
@@ -66,10 +55,7 @@ fn what_stops(bottleneck: &Bottleneck) -> String {
 fn what_to_set(advice: &[Advice]) -> String {
     let of = |rw| {
         let fastest = |one: &&Advice, other: &&Advice| one.mbps.total_cmp(&other.mbps);
-        advice
-            .iter()
-            .filter(|advice| advice.rw == rw)
-            .max_by(fastest)
+        advice.iter().filter(|advice| advice.rw == rw).max_by(fastest)
     };
     let parts: Vec<String> = Direction::ALL
         .iter()

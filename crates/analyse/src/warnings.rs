@@ -57,26 +57,14 @@ fn words(cell: &CellFinding) -> String {
 }
 
 fn count(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{} {noun}s", format::thousands(count as f64))
-    }
+    if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", format::thousands(count as f64)) }
 }
 
 fn errors(grounds: &Grounds<'_>) -> Option<String> {
-    let failed: Vec<&CellFinding> = grounds
-        .cells
-        .iter()
-        .filter(|cell| cell.errors > 0)
-        .collect();
+    let failed: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.errors > 0).collect();
     let worst = failed.iter().max_by_key(|cell| cell.errors)?;
-    let mut kinds: Vec<&str> = grounds
-        .records
-        .iter()
-        .flat_map(|record| record.errors.keys())
-        .map(String::as_str)
-        .collect();
+    let mut kinds: Vec<&str> =
+        grounds.records.iter().flat_map(|record| record.errors.keys()).map(String::as_str).collect();
     kinds.sort_unstable();
     kinds.dedup();
     Some(format!(
@@ -90,11 +78,7 @@ fn errors(grounds: &Grounds<'_>) -> Option<String> {
 }
 
 fn short_transfers(grounds: &Grounds<'_>) -> Option<String> {
-    let short: Vec<&CellFinding> = grounds
-        .cells
-        .iter()
-        .filter(|cell| cell.short_transfers > 0)
-        .collect();
+    let short: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.short_transfers > 0).collect();
     let worst = short.iter().max_by_key(|cell| cell.short_transfers)?;
     Some(format!(
         "Requests moved fewer bytes than asked in {}; most in {}: {}. They count with the bytes they moved.",
@@ -105,17 +89,10 @@ fn short_transfers(grounds: &Grounds<'_>) -> Option<String> {
 }
 
 fn opened_cached(grounds: &Grounds<'_>) -> Option<String> {
-    let buffered = grounds
-        .gathered
-        .iter()
-        .filter(|cell| !cell.finding.cache.direct());
-    let opened: Vec<(f64, &Gathered)> = buffered
-        .filter_map(|cell| Some((cell.opened_cached?, cell)))
-        .filter(|(share, _)| *share > 0.01)
-        .collect();
-    let (share, worst) = opened
-        .iter()
-        .max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let buffered = grounds.gathered.iter().filter(|cell| !cell.finding.cache.direct());
+    let opened: Vec<(f64, &Gathered)> =
+        buffered.filter_map(|cell| Some((cell.opened_cached?, cell))).filter(|(share, _)| *share > 0.01).collect();
+    let (share, worst) = opened.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
     Some(format!(
         "{} opened with bytes of the target already in the page cache; most in {}: {} of the span.",
         count(opened.len(), "buffered cell"),
@@ -126,20 +103,13 @@ fn opened_cached(grounds: &Grounds<'_>) -> Option<String> {
 
 fn above_pap(grounds: &Grounds<'_>) -> Option<String> {
     let pap = |cell: &CellFinding| narrowest_pap(grounds.levels, cell.rw);
-    let above = grounds
-        .cells
-        .iter()
-        .filter(|cell| pap(cell).is_some_and(|pap| cell.cached && cell.mbps.value > pap));
+    let above = grounds.cells.iter().filter(|cell| pap(cell).is_some_and(|pap| cell.cached && cell.mbps.value > pap));
     let above: Vec<&CellFinding> = above.collect();
     let highest = best(above.iter().copied())?;
     Some(format!(
         "{} above the {} that the path advertises, up to {} ({}): a cache answered, or the advertised figure is \
          not this path's; they are not used for any conclusion.",
-        if above.len() == 1 {
-            "1 cell is".into()
-        } else {
-            format!("{} are", count(above.len(), "cell"))
-        },
+        if above.len() == 1 { "1 cell is".into() } else { format!("{} are", count(above.len(), "cell")) },
         format::mbps(pap(highest)?),
         format::mbps(highest.mbps.value),
         words(highest)
@@ -148,24 +118,14 @@ fn above_pap(grounds: &Grounds<'_>) -> Option<String> {
 
 fn faster_than_direct(grounds: &Grounds<'_>) -> Option<String> {
     let answered = |cell: &&CellFinding| cell.cached && !cell.cache.direct();
-    let unexplained = |cell: &&CellFinding| {
-        narrowest_pap(grounds.levels, cell.rw).is_none_or(|pap| cell.mbps.value <= pap)
-    };
-    let cells: Vec<&CellFinding> = grounds
-        .cells
-        .iter()
-        .filter(answered)
-        .filter(unexplained)
-        .collect();
+    let unexplained =
+        |cell: &&CellFinding| narrowest_pap(grounds.levels, cell.rw).is_none_or(|pap| cell.mbps.value <= pap);
+    let cells: Vec<&CellFinding> = grounds.cells.iter().filter(answered).filter(unexplained).collect();
     let highest = best(cells.iter().copied())?;
     Some(format!(
         "{} faster than the device can be believed to be, or began with cached bytes, up to {} ({}): the page \
          cache answered; not used for any conclusion.",
-        if cells.len() == 1 {
-            "1 buffered cell is".into()
-        } else {
-            format!("{} buffered cells are", cells.len())
-        },
+        if cells.len() == 1 { "1 buffered cell is".into() } else { format!("{} buffered cells are", cells.len()) },
         format::mbps(highest.mbps.value),
         words(highest)
     ))
@@ -173,19 +133,9 @@ fn faster_than_direct(grounds: &Grounds<'_>) -> Option<String> {
 
 fn shallow(path: &Path<'_>) -> Option<String> {
     let share = |cell: &CellFinding| cell.achieved_depth / f64::from(cell.total_depth().max(1));
-    let deep: Vec<&CellFinding> = path
-        .usable()
-        .filter(|cell| cell.total_depth() > 1)
-        .collect();
-    let below: Vec<&CellFinding> = deep
-        .iter()
-        .copied()
-        .filter(|cell| share(cell) < SHALLOW)
-        .collect();
-    let worst = below
-        .iter()
-        .copied()
-        .reduce(|low, next| if share(next) < share(low) { next } else { low })?;
+    let deep: Vec<&CellFinding> = path.usable().filter(|cell| cell.total_depth() > 1).collect();
+    let below: Vec<&CellFinding> = deep.iter().copied().filter(|cell| share(cell) < SHALLOW).collect();
+    let worst = below.iter().copied().reduce(|low, next| if share(next) < share(low) { next } else { low })?;
     Some(format!(
         "{} of {} {} cells deeper than 1 kept less than {} of the depth asked for; least at {}: {:.1} in flight.",
         below.len(),
@@ -199,11 +149,7 @@ fn shallow(path: &Path<'_>) -> Option<String> {
 
 fn few_runs(grounds: &Grounds<'_>) -> Option<String> {
     let wanted = grounds.question.repeats as usize;
-    let few = grounds
-        .cells
-        .iter()
-        .filter(|cell| cell.runs < wanted)
-        .count();
+    let few = grounds.cells.iter().filter(|cell| cell.runs < wanted).count();
     (few > 0).then(|| {
         format!(
             "{few} of {} have fewer than {wanted} runs, because the budget or the study ended; one run alone has no \
@@ -218,50 +164,20 @@ fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
     let advised = |cell: &CellFinding| {
         grounds.advice.iter().any(|advice| {
             let set = &advice.settings;
-            (
-                advice.pattern,
-                advice.rw,
-                set.cache,
-                set.iodepth,
-                set.threads,
-                set.bs.0,
-                set.engine,
-            ) == (
-                cell.pattern,
-                cell.rw,
-                cell.cache,
-                cell.iodepth,
-                cell.threads,
-                cell.bs_bytes,
-                cell.engine,
-            )
+            (advice.pattern, advice.rw, set.cache, set.iodepth, set.threads, set.bs.0, set.engine)
+                == (cell.pattern, cell.rw, cell.cache, cell.iodepth, cell.threads, cell.bs_bytes, cell.engine)
         })
     };
     let is_best = |cell: &CellFinding| {
-        grounds
-            .paths
-            .iter()
-            .any(|path| best(path.usable()).is_some_and(|best| std::ptr::eq(best, cell)))
+        grounds.paths.iter().any(|path| best(path.usable()).is_some_and(|best| std::ptr::eq(best, cell)))
     };
-    grounds
-        .cells
-        .iter()
-        .filter(|cell| cell.usable() && (is_best(cell) || advised(cell)))
-        .collect()
+    grounds.cells.iter().filter(|cell| cell.usable() && (is_best(cell) || advised(cell))).collect()
 }
 
 fn wide(grounds: &Grounds<'_>) -> Option<String> {
     let deciding = deciding(grounds);
-    let wide: Vec<&CellFinding> = deciding
-        .iter()
-        .copied()
-        .filter(|cell| cell.mbps.relative_reach() > WIDE)
-        .collect();
-    let worst = wide.iter().max_by(|one, other| {
-        one.mbps
-            .relative_reach()
-            .total_cmp(&other.mbps.relative_reach())
-    })?;
+    let wide: Vec<&CellFinding> = deciding.iter().copied().filter(|cell| cell.mbps.relative_reach() > WIDE).collect();
+    let worst = wide.iter().max_by(|one, other| one.mbps.relative_reach().total_cmp(&other.mbps.relative_reach()))?;
     Some(format!(
         "The 95% interval is wider than ±5% in {} of {} that decide; widest in {}: {} ±{}.",
         wide.len(),
@@ -275,21 +191,10 @@ fn wide(grounds: &Grounds<'_>) -> Option<String> {
 fn harness(grounds: &Grounds<'_>) -> Option<String> {
     let share = |cell: &CellFinding| {
         let latency_ns = cell.latency_us.mean * 1e3;
-        if latency_ns > 0.0 {
-            grounds.harness_ns_per_io / latency_ns
-        } else {
-            0.0
-        }
+        if latency_ns > 0.0 { grounds.harness_ns_per_io / latency_ns } else { 0.0 }
     };
-    let over: Vec<&CellFinding> = grounds
-        .cells
-        .iter()
-        .filter(|cell| share(cell) > HARNESS)
-        .collect();
-    let worst = over
-        .iter()
-        .copied()
-        .max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let over: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| share(cell) > HARNESS).collect();
+    let worst = over.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
     Some(format!(
         "halfpower's own {} a request are more than 5% of the latency in {}; most in {}: {}.",
         format::time_us(grounds.harness_ns_per_io / 1e3),
@@ -300,10 +205,7 @@ fn harness(grounds: &Grounds<'_>) -> Option<String> {
 }
 
 fn soaker_missing(grounds: &Grounds<'_>) -> Option<String> {
-    let soaked = grounds
-        .records
-        .iter()
-        .any(|r| r.run.pass == Pass::Soaker && r.cpu.soaker.is_some());
+    let soaked = grounds.records.iter().any(|r| r.run.pass == Pass::Soaker && r.cpu.soaker.is_some());
     (!grounds.records.is_empty() && !soaked).then(|| {
         "No run beside the soaker: the cost is known from below alone, without interrupts and kernel threads that \
          nobody is charged for."
@@ -314,20 +216,13 @@ fn soaker_missing(grounds: &Grounds<'_>) -> Option<String> {
 fn soaker_below(grounds: &Grounds<'_>) -> Option<String> {
     let below = |soaker: &&Cost| {
         let charged = grounds.costs.iter().find(|cost| {
-            (cost.pattern, cost.rw, cost.cache, cost.bound)
-                == (soaker.pattern, soaker.rw, soaker.cache, Bound::Charged)
+            (cost.pattern, cost.rw, cost.cache, cost.bound) == (soaker.pattern, soaker.rw, soaker.cache, Bound::Charged)
         });
         soaker.bound == Bound::Soaker
-            && charged.is_some_and(|charged| {
-                (0..2).any(|end| soaker.ms_per_mb[end] < BELOW_CHARGED * charged.ms_per_mb[end])
-            })
+            && charged
+                .is_some_and(|charged| (0..2).any(|end| soaker.ms_per_mb[end] < BELOW_CHARGED * charged.ms_per_mb[end]))
     };
-    let paths: Vec<&str> = grounds
-        .costs
-        .iter()
-        .filter(below)
-        .map(|cost| cost.path.as_str())
-        .collect();
+    let paths: Vec<&str> = grounds.costs.iter().filter(below).map(|cost| cost.path.as_str()).collect();
     (!paths.is_empty()).then(|| {
         format!(
             "The soaker's bound of cost lies below the charged one for {}: the machine was not idle when its \
@@ -338,15 +233,6 @@ fn soaker_below(grounds: &Grounds<'_>) -> Option<String> {
 }
 
 fn mixed(grounds: &Grounds<'_>) -> Option<String> {
-    let mixed = grounds
-        .records
-        .iter()
-        .filter(|r| r.run.workload.rw.direction().is_none())
-        .count();
-    (mixed > 0).then(|| {
-        format!(
-            "{} that both read and write are in the file, but on no curve.",
-            count(mixed, "run")
-        )
-    })
+    let mixed = grounds.records.iter().filter(|r| r.run.workload.rw.direction().is_none()).count();
+    (mixed > 0).then(|| format!("{} that both read and write are in the file, but on no curve.", count(mixed, "run")))
 }

@@ -1,0 +1,120 @@
+//! Records of a simulated disk by its closed form: constants and a question enter, the records of a study leave.
+#![allow(dead_code)] // Each test file uses its own part.
+
+use std::collections::BTreeMap;
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use record::{Cpu, Latency, Record, Series, Soaker};
+use spec::{
+    Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, SimulatedDisk, Workload,
+};
+
+/// A question about one pattern, direction and cache setting, over all sizes and depths.
+pub fn question() -> Question {
+    Question {
+        experiments: vec![Experiment::Sequential],
+        directions: vec![Direction::Read],
+        cache: vec![Cache::Device],
+        ..Question::about("sim:")
+    }
+}
+
+pub fn disk(constants: &str) -> SimulatedDisk {
+    SimulatedDisk::from_constants(constants).unwrap()
+}
+
+/// Twelve uniform draws make a normal one, nearly (Irwin-Hall).
+pub fn normal(random: &mut impl Rng) -> f64 {
+    (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
+}
+
+/// Every cell of the question, `repeats` plain runs and one beside the soaker each, with the disk's own noise.
+pub fn study(disk: &SimulatedDisk, question: &Question) -> Vec<Record> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(disk.seed);
+    let mut records = Vec::new();
+    for workload in workloads(question) {
+        for repeat in 0..question.repeats {
+            let factor = 1.0 + disk.noise * normal(&mut random);
+            records.push(record(disk, workload, repeat, Pass::Plain, factor));
+        }
+        records.push(record(disk, workload, 0, Pass::Soaker, 1.0));
+    }
+    records
+}
+
+pub fn workloads(question: &Question) -> Vec<Workload> {
+    let mut workloads = Vec::new();
+    for experiment in &question.experiments {
+        for direction in &question.directions {
+            for cache in &question.cache {
+                for iodepth in &question.iodepth {
+                    for bs in &question.bs {
+                        let rw = Rw::of(experiment.pattern(), *direction);
+                        let (bs, iodepth, cache) = (*bs, *iodepth, *cache);
+                        workloads.push(Workload { rw, bs, iodepth, cache, ..Workload::default() });
+                    }
+                }
+            }
+        }
+    }
+    workloads
+}
+
+/// One run of about a second whose throughput is `factor` times what the disk gives.
+pub fn record(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, factor: f64) -> Record {
+    let bytes_a_second = model::throughput(disk, workload.bs, workload.iodepth).0 * factor;
+    record_at(disk, workload, repeat, pass, bytes_a_second)
+}
+
+/// One run of about a second at a given rate, with the disk's processor costs.
+pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, bytes_a_second: f64) -> Record {
+    let bs = workload.bs.0 as f64;
+    let ios = (bytes_a_second / bs).ceil().max(1.0);
+    let elapsed_ns = (ios * bs / bytes_a_second * 1e9).round() as u64;
+    let cost = model::processor_time(disk, ios as u64, (ios * bs) as u64);
+    let lost_ns = cost.charged_ns + cost.unseen_ns;
+    let mut latency = Latency::default();
+    let depth = f64::from(workload.iodepth);
+    (0..10).for_each(|_| latency.add((depth * bs / bytes_a_second * 1e9) as u64));
+    Record {
+        run: Run {
+            experiment: Some(match workload.rw.pattern() {
+                Pattern::Sequential => Experiment::Sequential,
+                Pattern::Random => Experiment::Random,
+            }),
+            workload,
+            repeat,
+            pass,
+            runtime: Nanos(1_000_000_000),
+            seed: 1,
+        },
+        engine: EngineName::Simulated,
+        span_bytes: 1 << 30,
+        started_unix_ms: 0,
+        spent_ns: elapsed_ns,
+        elapsed_ns,
+        flush_ns: 0,
+        bytes: (ios * bs) as u64,
+        ios: ios as u64,
+        read_ios: if workload.rw.writes() { 0 } else { ios as u64 },
+        short_transfers: 0,
+        errors: BTreeMap::new(),
+        latency,
+        achieved_depth: depth,
+        cpu: Cpu {
+            user_ns: cost.charged_ns / 4,
+            system_ns: cost.charged_ns - cost.charged_ns / 4,
+            machine: Vec::new(),
+            soaker: (pass == Pass::Soaker).then_some(Soaker { lost_ns, baseline_share: 1.0 }),
+        },
+        series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
+        harness_ns_per_io: 100.0,
+        cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
+    }
+}
+
+/// A workload of 1 thread.
+pub fn workload(rw: Rw, cache: Cache, bs_kib: u64, iodepth: u32) -> Workload {
+    Workload { rw, cache, bs: Bytes(bs_kib * 1024), iodepth, ..Workload::default() }
+}

@@ -1,0 +1,171 @@
+//! Does the analysis give back the constants of a system that made the records?
+
+mod built;
+
+use analyse::{Bound, Findings, Interval, Limits, analyse};
+use built::{disk, question, study};
+use record::Environment;
+use spec::{Bytes, Question, SimulatedDisk};
+
+fn findings(constants: &str, question: &Question) -> (SimulatedDisk, Findings) {
+    let disk = disk(constants);
+    let records = study(&disk, question);
+    let findings = analyse(question, &Environment::default(), &records);
+    (disk, findings)
+}
+
+#[track_caller]
+fn near(what: &str, found: f64, truth: f64, share: f64) {
+    assert!((found / truth - 1.0).abs() <= share, "{what}: {found} instead of {truth}");
+}
+
+#[track_caller]
+fn found(what: &str, interval: Option<Interval>, truth: f64, share: f64) {
+    let interval = interval.unwrap_or_else(|| panic!("{what} was not found"));
+    near(what, interval.value, truth, share);
+}
+
+/// Disks alone and behind limits: constants, and whether a ceiling in bytes and one in requests must be seen.
+const SYSTEMS: [(&str, bool, bool); 9] = [
+    ("fixed=80us,rate=500MB/s", false, false),
+    ("fixed=80us,rate=500MB/s,disks=4", false, false),
+    ("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", true, false),
+    ("fixed=80us,rate=500MB/s,disks=8,shared=700MB/s", true, false),
+    ("fixed=80us,rate=500MB/s,shared=300MB/s", true, false),
+    ("fixed=8ms,rate=150MB/s", false, false),
+    ("fixed=10us,rate=3GB/s,disks=32,shared=7GB/s", true, false),
+    ("fixed=200us,rate=400MB/s,disks=16,iops=20000", false, true),
+    ("fixed=300us,rate=400MB/s,disks=8,shared=600MB/s,iops=8000", true, true),
+];
+
+#[test]
+fn limits_are_the_constants_of_the_disk() {
+    for (constants, bytes, requests) in SYSTEMS {
+        let (disk, findings) = findings(constants, &question());
+        let limits: &Limits = &findings.limits[0];
+        found("fixed", limits.fixed_us, disk.fixed.0 as f64 / 1e3, 0.002);
+        found("stream", limits.stream_mbps, disk.rate.mbps(), 0.002);
+        assert_eq!(limits.ceiling_mbps.is_some(), bytes, "{constants}: {limits:?}");
+        assert_eq!(limits.ceiling_iops.is_some(), requests, "{constants}: {limits:?}");
+        if bytes {
+            found("ceiling", limits.ceiling_mbps, disk.shared.unwrap().mbps(), 0.002);
+        }
+        if requests {
+            found("requests", limits.ceiling_iops, disk.iops.unwrap(), 0.002);
+        }
+        let single = disk.shared.is_none() && disk.iops.is_none() && disk.disks < 32;
+        if single {
+            near("parallelism", limits.parallelism.unwrap(), f64::from(disk.disks), 0.01);
+        }
+    }
+}
+
+#[test]
+fn half_power_sizes_are_exactly_those_computed() {
+    for (constants, ..) in SYSTEMS {
+        let question = question();
+        let (disk, findings) = findings(constants, &question);
+        assert_eq!(findings.curves.len(), question.iodepth.len());
+        for curve in &findings.curves {
+            let (_, peak) = model::peak(&disk, &question.bs, curve.iodepth).unwrap();
+            near("peak", curve.peak_mbps, peak.mbps(), 1e-6);
+            let half = model::half_power_bs(&disk, &question.bs, curve.iodepth).unwrap();
+            assert_eq!(Bytes(curve.half_power_bs_bytes), half, "{constants}, {} deep", curve.iodepth);
+            assert_eq!(curve.half_power_bracketed, half > question.bs[0]);
+            // Where a ceiling leaves fewer than two sizes, nothing tells n1/2.
+            if let Some(n_half) = curve.n_half_bytes {
+                near("n half", n_half, model::n_half_bytes(&disk), 0.005);
+            }
+        }
+        let alone = findings.curves.iter().find(|curve| curve.iodepth == 1).unwrap();
+        assert!(alone.n_half_bytes.is_some() && alone.n_half_low_bytes.is_some(), "{constants}");
+    }
+}
+
+#[test]
+fn both_limits_alone_leave_their_crossing() {
+    // A throttled volume: every depth stands on one of the two limits.
+    let (disk, findings) = findings("fixed=1us,rate=100GB/s,disks=64,shared=120MB/s,iops=3000", &question());
+    let limits = &findings.limits[0];
+    found("ceiling", limits.ceiling_mbps, 120.0, 0.002);
+    found("requests", limits.ceiling_iops, 3000.0, 0.002);
+    assert_eq!((limits.fixed_us, limits.stream_mbps), (None, None));
+    let half = model::half_power_bs(&disk, &question().bs, 8).unwrap();
+    assert!(findings.curves.iter().all(|curve| Bytes(curve.half_power_bs_bytes) == half));
+    assert!(findings.curves.iter().all(|curve| curve.n_half_bytes.is_none()));
+}
+
+#[test]
+fn both_bounds_of_cost_come_back() {
+    let constants = "cpu_fixed=7us,cpu_per_kib=90ns,unseen=30%";
+    let (_, findings) = findings(constants, &question());
+    let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound).unwrap();
+    let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
+    for (cost, share) in [(charged, 0.7), (soaker, 1.0)] {
+        near("fixed", cost.fixed_us.value, 7.0 * share, 0.001);
+        near("marginal", cost.marginal_us_per_kib.value, 0.09 * share, 0.001);
+        let small_us = (7.0 + 0.09 * 4.0) * share;
+        near("saturation", cost.core_saturates_mbps[0], 4096.0 / small_us, 0.001);
+        near("saturation in requests", cost.core_saturates_iops, 1e6 / small_us, 0.001);
+        near("ms per MB", cost.ms_per_mb[0], small_us * 1e3 / 4096.0, 0.001);
+    }
+    assert_eq!((charged.path.as_str(), charged.cells), ("sequential direct read", 54));
+}
+
+#[test]
+fn where_depth_changes_the_cost_one_depth_stands_for_the_path() {
+    let question = question();
+    let mut records = study(&disk("cpu_fixed=12us"), &question);
+    for record in &mut records {
+        // Batches: the cost of a submission is shared by the depth.
+        let depth = u64::from(record.run.workload.iodepth);
+        record.cpu.user_ns /= depth;
+        record.cpu.system_ns /= depth;
+    }
+    let findings = analyse(&question, &Environment::default(), &records);
+    assert_eq!(findings.cost[0].path, "sequential direct read, 32 deep");
+    assert_eq!(findings.cost[0].cells, 9);
+    near("fixed", findings.cost[0].fixed_us.value, 12.0 * 0.75 / 32.0, 0.01);
+}
+
+/// 3% between runs, three runs a cell, 40 seeds: constants stay near and intervals mean what they say.
+#[test]
+fn noise_from_run_to_run_does_not_bend_the_constants() {
+    let question = question();
+    let seeds = 40;
+    let (mut covered, mut ceilings, mut worst) = ([0; 3], 0, [0.0f64; 3]);
+    for seed in 1..=seeds {
+        let constants = format!("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,seed={seed}");
+        let (_, findings) = findings(&constants, &question);
+        let limits = &findings.limits[0];
+        ceilings += i32::from(limits.ceiling_mbps.is_some());
+        let truths = [(limits.fixed_us, 80.0), (limits.stream_mbps, 500.0), (limits.ceiling_mbps, 1200.0)];
+        for (place, (interval, truth)) in truths.into_iter().enumerate() {
+            let Some(interval) = interval else { continue };
+            covered[place] += i32::from(interval.low <= truth && truth <= interval.high);
+            worst[place] = worst[place].max((interval.value / truth - 1.0).abs());
+        }
+    }
+    assert_eq!(ceilings, seeds);
+    assert!(worst[0] < 0.04 && worst[1] < 0.04 && worst[2] < 0.02, "worst errors {worst:?}");
+    // 95% of 40 is 38; below 34 is less likely than one in a hundred.
+    assert!(covered.iter().all(|count| *count >= 34), "covered {covered:?} of {seeds}");
+}
+
+#[test]
+fn a_coarse_grid_is_enough() {
+    let question = Question {
+        bs: [4, 32, 128, 256, 1024].map(|kib| Bytes(kib << 10)).to_vec(),
+        iodepth: vec![1, 8, 32],
+        ..question()
+    };
+    for (constants, bytes, _) in SYSTEMS.into_iter().filter(|system| !system.2) {
+        let (disk, findings) = findings(constants, &question);
+        let limits = &findings.limits[0];
+        found("fixed", limits.fixed_us, disk.fixed.0 as f64 / 1e3, 0.002);
+        found("stream", limits.stream_mbps, disk.rate.mbps(), 0.002);
+        if bytes {
+            found("ceiling", limits.ceiling_mbps, disk.shared.unwrap().mbps(), 0.02);
+        }
+    }
+}
