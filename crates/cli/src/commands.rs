@@ -98,6 +98,6 @@ pub fn output_was_closed(error: &anyhow::Error) -> bool {
     let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(closed)
-            || matches!(cause.downcast_ref::<RecordError>(), Some(RecordError::Stream(error)) if closed(error))
+            || matches!(cause.downcast_ref::<RecordError>(), Some(RecordError::Stream { error, .. }) if closed(error))
     })
 }

@@ -21,8 +21,7 @@ pub struct Analysed {
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
-        let environment = file.environment()?;
-        let findings = analyse::analyse(file.question(), &environment, &records);
+        let findings = analyse::analyse(file.question(), file.environment(), &records);
         Ok(Self {
             findings,
             records,

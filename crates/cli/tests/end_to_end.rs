@@ -1,0 +1,276 @@
+//! Does the program do what its user was promised? The real binary, on simulated and on real targets.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder on a disk: the build's, since /tmp may be in memory, where there is no direct I/O.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn halfpower(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    halfpower(folder, words).output().unwrap()
+}
+
+fn json(folder: &Path, words: &[&str]) -> Value {
+    let output = run(folder, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+const DISK: &str = "sim:fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,cpu_fixed=6us,cpu_per_kib=60ns,unseen=20%";
+
+fn find<'a>(list: &'a Value, conditions: &[(&str, Value)]) -> Vec<&'a Value> {
+    let fits = |item: &&Value| conditions.iter().all(|(key, value)| item[*key] == *value);
+    list.as_array().unwrap().iter().filter(fits).collect()
+}
+
+fn close(found: &Value, expected: f64, tolerance: f64, what: &str) {
+    let found = found.as_f64().unwrap_or_else(|| panic!("{what} is {found}"));
+    assert!((found / expected - 1.0).abs() <= tolerance, "{what}: {found}, expected {expected}");
+}
+
+#[test]
+fn a_study_returns_the_constants_of_a_simulated_disk() {
+    let folder = folder();
+    let findings = json(folder.path(), &["study", DISK, "--json"]);
+    for limits in findings["limits"].as_array().unwrap() {
+        close(&limits["fixed_us"]["value"], 80.0, 0.02, "fixed cost");
+        close(&limits["stream_mbps"]["value"], 500.0, 0.02, "rate of one request's bytes");
+        close(&limits["ceiling_mbps"]["value"], 1200.0, 0.02, "shared limit");
+    }
+    for (bound, share) in [("charged", 0.8), ("soaker", 1.0)] {
+        let costs = find(&findings["cost"], &[("bound", bound.into())]);
+        assert_eq!(costs.len(), 4, "a cost for each path");
+        for cost in costs {
+            close(&cost["fixed_us"]["value"], 6.0 * share, 0.02, "fixed processor cost");
+            close(&cost["marginal_us_per_kib"]["value"], 0.06 * share, 0.02, "marginal processor cost");
+        }
+    }
+    let disk = spec::SimulatedDisk::from_constants(&DISK[4..]).unwrap();
+    let curves = findings["curves"].as_array().unwrap();
+    assert!(!curves.is_empty());
+    for curve in curves {
+        let depth = curve["iodepth"].as_u64().unwrap() as u32;
+        let axis: Vec<spec::Bytes> = (12..=20).map(|power| spec::Bytes(1 << power)).collect();
+        let expected = model::half_power_bs(&disk, &axis, depth).unwrap();
+        if curve["half_power_bracketed"] == true {
+            assert_eq!(curve["half_power_bs_bytes"], expected.0, "{curve}");
+        }
+    }
+    let bracketed = find(&findings["curves"], &[("half_power_bracketed", true.into())]).len();
+    assert!(bracketed * 4 >= curves.len() * 3, "{bracketed} of {} curves have their bracket", curves.len());
+}
+
+#[test]
+fn a_study_leaves_its_files_and_says_what_it_found() {
+    let folder = folder();
+    let output = run(folder.path(), &["study", DISK, "--budget", "20s"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert_eq!(names(folder.path()), ["study.halfpower", "study.html"]);
+    assert!(text.lines().count() <= 45, "more than a screen:\n{text}");
+    assert!(text.contains("MB/s") && text.contains("study.html"), "{text}");
+    assert!(!text.contains('\u{1b}'), "colours without a terminal");
+    let again = run(folder.path(), &["report", "study.halfpower"]);
+    assert!(text.starts_with(std::str::from_utf8(&again.stdout).unwrap()), "the report is the study's summary");
+}
+
+#[test]
+fn the_findings_have_the_promised_keys() {
+    let folder = folder();
+    run(folder.path(), &["study", DISK, "--budget", "20s"]);
+    let findings = json(folder.path(), &["report", "study.halfpower", "--json"]);
+    let keys = |value: &Value, keys: &[&str]| {
+        for key in keys {
+            assert!(value.get(key).is_some(), "{key} is missing in {value}");
+        }
+    };
+    keys(&findings, &["target", "machine", "levels", "bottleneck", "curves", "cost", "advice", "warnings"]);
+    keys(&findings["levels"][0], &["level", "pap_mbps", "rap_mbps"]);
+    let curve = ["rw", "pattern", "cache", "iodepth", "peak_mbps", "half_power_bs_bytes", "n_half_bytes"];
+    keys(&findings["curves"][0], &curve);
+    keys(&findings["cost"][0], &["path", "bound", "fixed_us", "marginal_us_per_kib"]);
+    keys(&findings["cost"][0]["fixed_us"], &["value", "low", "high"]);
+}
+
+#[test]
+fn one_run_is_one_json_object() {
+    let folder = folder();
+    let words = ["run", DISK, "--rw", "randread", "--bs", "4KiB", "-o", "4", "-d", "100ms", "--json"];
+    let record = json(folder.path(), &words);
+    assert_eq!((record["rw"].as_str(), record["bs_bytes"].as_u64()), (Some("randread"), Some(4096)));
+    assert_eq!((record["iodepth"].as_u64(), record["threads"].as_u64()), (Some(4), Some(1)));
+    assert_eq!((record["cache"].as_str(), record["engine"].as_str()), (Some("device"), Some("simulated")));
+    assert_eq!(record["errors"], 0);
+    assert_eq!(record["bytes"].as_u64().unwrap(), record["ios"].as_u64().unwrap() * 4096);
+    for key in ["min", "p50", "p90", "p99", "p999", "max", "mean"] {
+        close(&record["latency_ns"][key], 88_192.0, 0.01, key);
+    }
+    close(&record["achieved_depth"], 4.0, 0.01, "achieved depth");
+    for key in ["user_ms", "system_ms", "machine_busy_ms"] {
+        assert!(record["cpu"][key].is_number(), "{key}");
+    }
+    assert!(record["harness_ns_per_io"].is_number());
+    assert!(names(folder.path()).is_empty(), "a run leaves nothing");
+}
+
+#[test]
+fn exports_are_whole() {
+    let folder = folder();
+    run(folder.path(), &["study", DISK, "--budget", "10s"]);
+    let whole = json(folder.path(), &["export", "study.halfpower", "--format", "json"]);
+    let runs = whole.as_array().unwrap().len();
+    let output = run(folder.path(), &["export", "study.halfpower", "--format", "csv"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), runs + 1);
+    let output = run(folder.path(), &["export", "study.halfpower", "--format", "sqlio", "--output", "trace.csv"]);
+    assert!(output.status.success() && output.stdout.is_empty());
+    let trace = fs::read(folder.path().join("trace.csv")).unwrap();
+    assert_eq!(record::read_trace(trace.as_slice()).unwrap().len(), runs);
+}
+
+/// The report's data must not depend on when or in how many parts a study was made.
+fn told(folder: &Path) -> (Vec<u8>, Vec<u8>) {
+    let findings = run(folder, &["report", "study.halfpower", "--json"]).stdout;
+    (findings, fs::read(folder.join("study.html")).unwrap())
+}
+
+/// Ends a simulated study by `signal` when it has kept some records, and takes it up again.
+fn broken_off(signal: &str) {
+    // Long enough in virtual time for a signal to arrive in the middle.
+    let words = ["study", "sim:fixed=20us,rate=1GB/s,disks=8,noise=3%,jitter=10%", "--budget", "200s"];
+    let (whole, broken) = (folder(), folder());
+    assert!(run(whole.path(), &words).status.success());
+    let mut child = halfpower(broken.path(), &words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let file = broken.path().join("study.halfpower");
+    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 300_000 {
+        assert!(child.try_wait().unwrap().is_none(), "the study ended before the signal");
+        std::thread::yield_now();
+    }
+    Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(!child.wait().unwrap().success());
+    assert!(!broken.path().join("study.html").exists());
+    let kept = record::StudyFile::open(&file).unwrap().records().unwrap().len();
+    let all = record::StudyFile::open(&whole.path().join("study.halfpower")).unwrap().records().unwrap().len();
+    assert!(kept > 0 && kept < all, "{kept} of {all} runs were kept");
+    assert!(run(broken.path(), &words).status.success());
+    assert!(told(whole.path()) == told(broken.path()), "the report depends on the interruption");
+    assert_eq!(names(broken.path()), ["study.halfpower", "study.html"]);
+}
+
+#[test]
+fn a_study_interrupted_by_sigint_goes_on() {
+    broken_off("-INT");
+}
+
+#[test]
+fn a_study_killed_at_any_moment_goes_on() {
+    broken_off("-KILL");
+}
+
+#[test]
+fn a_finished_study_is_told_again_and_a_different_question_refused() {
+    let folder = folder();
+    let words = ["study", DISK, "--budget", "10s"];
+    assert!(run(folder.path(), &words).status.success());
+    let before = fs::read(folder.path().join("study.halfpower")).unwrap();
+    assert!(run(folder.path(), &words).status.success());
+    let other = run(folder.path(), &["study", DISK, "--budget", "11s"]);
+    let said = String::from_utf8(other.stderr).unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(said.contains("budget") && said.contains("--output"), "{said}");
+    assert_eq!(fs::read(folder.path().join("study.halfpower")).unwrap(), before);
+}
+
+#[test]
+fn a_real_folder_is_measured_and_left_as_it_was() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let words = ["study", "data", "--budget", "3s", "--size", "64MiB", "--cache", "both", "--bs", "4KiB,64KiB"];
+    let output = run(folder.path(), &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(folder.path()), ["data", "study.halfpower", "study.html"]);
+    assert!(names(&folder.path().join("data")).is_empty());
+    let findings = json(folder.path(), &["report", "study.halfpower", "--json"]);
+    for cell in findings["cells"].as_array().unwrap() {
+        assert_eq!(cell["errors"], 0, "{cell}");
+    }
+}
+
+#[test]
+fn bad_input_gets_one_clear_sentence_and_leaves_nothing() {
+    let folder = folder();
+    let here = folder.path();
+    fs::write(here.join("text"), "this is no study file").unwrap();
+    fs::write(here.join("data"), vec![1u8; 1 << 20]).unwrap();
+    let before = names(here);
+    let cases: &[(&[&str], &str)] = &[
+        (&["study", "nowhere"], "nowhere"),
+        (&["study", "sim:fixed=80parsec"], "character 13"),
+        (&["study", ".", "--size", "1000000GiB"], "ask for less"),
+        (&["study", ".", "--bs", "3000", "--size", "64MiB"], "multiple of"),
+        (&["study", ".", "--iodepth", "0"], "0 is no depth"),
+        (&["study", ".", "--budget", "0"], "--budget"),
+        (&["study", "sim:", "--output", "text"], "not a study file"),
+        (&["study", "sim:", "--output", "nowhere/x.halfpower"], "nowhere/x.halfpower"),
+        (&["study", "sim:", "--cache", "both"], "no page cache"),
+        (&["study", "data", "--rw", "write"], "--overwrite"),
+        (&["run", "data", "--rw", "randwrite"], "--overwrite"),
+        (&["run", "sim:", "--iodepth", "0"], "0 is no depth"),
+        (&["run", "sim:", "--runtime", "0"], "--runtime"),
+        (&["run", "sim:", "--bs", "4KiX"], "character 2"),
+        (&["report", "text"], "not a study file"),
+        (&["report", "."], "."),
+        (&["export", "nowhere.halfpower", "--format", "csv"], "nowhere.halfpower"),
+    ];
+    for (words, expected) in cases {
+        let output = run(here, words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(expected), "{words:?}: {said}");
+        assert!(output.stdout.is_empty() && !said.contains("panicked"), "{words:?}: {said}");
+        assert_eq!(names(here), before, "{words:?} left something");
+    }
+    assert_eq!(fs::read(here.join("data")).unwrap(), vec![1u8; 1 << 20]);
+    assert_eq!(fs::read(here.join("text")).unwrap(), b"this is no study file");
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_is_refused() {
+    // Root writes everywhere but here.
+    let output = run(folder().path(), &["study", "/proc"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("/proc"), "{said}");
+}
+
+#[test]
+fn what_goes_into_a_pipe_that_closes_is_no_error() {
+    let folder = folder();
+    run(folder.path(), &["study", DISK, "--budget", "10s"]);
+    let mut child = halfpower(folder.path(), &["export", "study.halfpower", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
