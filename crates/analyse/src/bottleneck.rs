@@ -20,6 +20,8 @@ const AT_PEAK: f64 = 0.9;
 const FULL: f64 = 0.9;
 /// Share of a ceiling that was seen from which on a cell stands on it.
 const AT_CEILING: f64 = 0.95;
+/// Gain from more depth that is none.
+const NO_GAIN: f64 = 0.03;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 /// Name of a limit that shows in the results alone.
@@ -143,15 +145,20 @@ fn processors(count: f64) -> String {
 }
 
 fn at_unnamed_ceiling(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<Verdict> {
-    let at = |ceiling: &Interval, rate: f64| rate >= AT_CEILING * ceiling.value;
-    let bytes = regimes.ceiling_mbps.filter(|ceiling| at(ceiling, cell.mbps.value));
-    let requests = regimes.ceiling_iops.filter(|ceiling| at(ceiling, 1e6 / cell.time_per_request_us()));
-    let (ceiling, regime) = match (bytes, requests) {
-        (Some(ceiling), _) => (format::mbps(ceiling.value), Regime::Bandwidth),
-        (None, Some(ceiling)) => (format::iops(ceiling.value), Regime::Requests),
+    let rate_mbps = |cell: &CellFinding| cell.mbps.value;
+    let rate_iops = |cell: &CellFinding| 1e6 / cell.time_per_request_us();
+    let stands = |ceiling: &Interval, rate: f64| rate >= AT_CEILING * ceiling.value;
+    let bytes = regimes.ceiling_mbps.filter(|ceiling| stands(ceiling, rate_mbps(cell)));
+    let requests = regimes.ceiling_iops.filter(|ceiling| stands(ceiling, rate_iops(cell)));
+    let on = |regime, of: &dyn Fn(&CellFinding) -> f64, ceiling: &Interval| -> Vec<&CellFinding> {
+        let bound = regimes.cells.iter().filter(|(_, bound)| *bound == regime);
+        bound.map(|(cell, _)| *cell).filter(|cell| stands(ceiling, of(cell))).collect()
+    };
+    let (ceiling, on) = match (bytes, requests) {
+        (Some(ceiling), _) => (format::mbps(ceiling.value), on(Regime::Bandwidth, &rate_mbps, &ceiling)),
+        (None, Some(ceiling)) => (format::iops(ceiling.value), on(Regime::Requests, &rate_iops, &ceiling)),
         (None, None) => return None,
     };
-    let on: Vec<&CellFinding> = regimes.cells.iter().filter(|(_, r)| *r == regime).map(|(cell, _)| *cell).collect();
     let low = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
     let why = format!(
         "A ceiling of {ceiling} that no advertised figure explains: {} cells of {}s, from {} blocks at {} deep, \
@@ -164,33 +171,75 @@ fn at_unnamed_ceiling(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding
     Some(Verdict { level: UNNAMED.to_string(), why })
 }
 
+/// More depth brings no more, at the best cell's block size: the device, by its own number of requests side by
+/// side where the cells agree on one.
 fn at_full_device(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<Verdict> {
-    let most = regimes.parallelism.filter(|most| f64::from(cell.total_depth()) >= AT_CEILING * most)?;
-    let side_by_side = format::two_digits(most);
-    let at_once = if side_by_side == "1.0" {
-        "one request at a time".into()
-    } else {
-        format!("about {side_by_side} requests side by side")
+    let side_by_side = regimes.parallelism.filter(|most| f64::from(cell.total_depth()) >= AT_CEILING * most);
+    let why = match side_by_side {
+        Some(most) => {
+            let most = if most < 1.1 {
+                "one request at a time".to_string()
+            } else {
+                format!("about {} requests side by side", format::two_digits(most))
+            };
+            let larger = device_mbps(regimes).filter(|mbps| *mbps > cell.mbps.value);
+            let larger = larger.map_or(String::new(), |mbps| {
+                format!("; larger blocks alone could bring it to {}", format::mbps(mbps))
+            });
+            format!("the device serves {most}, and more depth only waits{larger}")
+        }
+        None => {
+            let [before, after] = around(path, cell);
+            let (fewer, more) = match (before, after) {
+                (_, Some(deeper)) => (cell, deeper),
+                (Some(shallower), None) if gain(shallower, cell) < NO_GAIN => (shallower, cell),
+                _ => return None,
+            };
+            format!(
+                "more depth than {} brings no more ({} at {} deep), so the device is as busy as it can be",
+                fewer.iodepth,
+                format::mbps(more.mbps.value),
+                more.iodepth
+            )
+        }
     };
-    let stream = device_mbps(regimes)
-        .map_or(String::new(), |mbps| format!("; larger blocks alone could bring it to {}", format::mbps(mbps)));
-    let why = format!("{}; the device serves {at_once}, and more depth only waits{stream}.", reach(path, cell));
-    Some(Verdict { level: "device".to_string(), why })
+    Some(Verdict { level: "device".to_string(), why: format!("{}; {why}.", reach(path, cell)) })
 }
 
 fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Verdict {
-    let deepest = path.usable().map(|cell| cell.iodepth).max() == Some(cell.iodepth);
     let line = regimes.line.or(depth_line(regimes, cell.iodepth));
     let parts = line.map_or(String::new(), |line| {
         let per_kib = format::time_us(line.slope * 1024.0);
         format!(" (at {} deep {} and {per_kib} a KiB)", regimes.base_depth, format::time_us(line.intercept))
     });
-    let more = if deepest { "more depth than was measured may still help" } else { "no ceiling was seen" };
+    let more = match around(path, cell) {
+        [Some(before), _] => format!(
+            "from {} to {} deep it still rose by {}, so more depth may help",
+            before.iodepth,
+            cell.iodepth,
+            format::percent(gain(before, cell))
+        ),
+        _ => "no other depth was measured beside it, so more depth may help".to_string(),
+    };
     let why = format!(
-        "{}, limited by the time that each request takes{parts}: no level's peak, no full processor, and {more}.",
+        "{}, limited by the time that each request takes{parts}: no advertised peak is near, no processor full, and \
+         {more}.",
         reach(path, cell)
     );
     Verdict { level: "device".to_string(), why }
+}
+
+/// The usable cells next to `cell` in depth, at its block size and threads: the shallower and the deeper.
+fn around<'a>(path: &'a Path<'_>, cell: &CellFinding) -> [Option<&'a CellFinding>; 2] {
+    let alike: Vec<&CellFinding> =
+        path.usable().filter(|other| (other.bs_bytes, other.threads) == (cell.bs_bytes, cell.threads)).collect();
+    let shallower = alike.iter().copied().filter(|other| other.iodepth < cell.iodepth);
+    let deeper = alike.iter().copied().filter(|other| other.iodepth > cell.iodepth);
+    [shallower.max_by_key(|other| other.iodepth), deeper.min_by_key(|other| other.iodepth)]
+}
+
+fn gain(before: &CellFinding, after: &CellFinding) -> f64 {
+    after.mbps.value / before.mbps.value - 1.0
 }
 
 /// Throughput of very large blocks with as many requests side by side as there can be, in MB/s.

@@ -17,6 +17,7 @@ mod ladder;
 mod limits;
 mod path;
 mod regime;
+mod shape;
 mod verdict;
 mod warnings;
 

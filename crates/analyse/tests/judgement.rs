@@ -78,7 +78,7 @@ fn without_any_limit_the_time_of_a_request_is_what_stops_it() {
     let findings = findings("fixed=80us,rate=500MB/s,disks=64", vec![level("link", Some(1e6))]);
     assert_eq!(narrowest(&findings), "device");
     let why = &findings.bottleneck.why;
-    assert!(why.contains("80 µs") && why.contains("more depth than was measured may still help"), "{why}");
+    assert!(why.contains("80 µs") && why.contains("from 16 to 32 deep it still rose by 100%"), "{why}");
 }
 
 #[test]

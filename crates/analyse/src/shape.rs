@@ -1,0 +1,221 @@
+//! How do depth and size make the time of a request? Observations enter, a model's constants and its misfit leave.
+//!
+//! The time between two completions at depth d and size s is `max((a + b s) / min(d, p), s / C, 1 / I)`: a
+//! request's own latency over as many requests as are side by side (p of them at most), a ceiling of C bytes a
+//! microsecond, a ceiling of I requests a microsecond. p, C and I are each there or not.
+
+use crate::fit::fit_line;
+
+/// Misfit that any cell may have before it speaks for one more term of the model.
+const FLOOR: f64 = 0.01;
+/// Flatness that a ceiling needs, where noise does not ask for more.
+const FLAT: f64 = 0.03;
+/// The same for the number of requests side by side: devices reach it more gently.
+const FLAT_PARALLELISM: f64 = 0.1;
+/// One cell in so many may stray from a plateau that the others agree on.
+const STRAY: usize = 10;
+/// A cell whose own time is a smaller share of a ceiling's stands deep on the ceiling, past any rounded knee.
+const DEEP: f64 = 0.25;
+/// Turns of assigning and averaging; the cells settle in a handful.
+const TURNS: usize = 20;
+
+/// Which term of the model is the largest for a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Regime {
+    /// A request's own latency: more depth still helps.
+    Latency,
+    /// As many requests are side by side as can be: more depth only waits.
+    Parallelism,
+    /// A throughput that neither larger blocks nor more depth get past.
+    Bandwidth,
+    /// A rate of requests that neither smaller blocks nor more depth get past.
+    Requests,
+}
+
+impl Regime {
+    /// Whether the request's own time bounds it, rather than a ceiling.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Latency | Self::Parallelism)
+    }
+}
+
+/// One cell as the model sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub depth: f64,
+    pub bytes: f64,
+    pub time_us: f64,
+}
+
+impl Seen {
+    pub fn bytes_per_us(&self) -> f64 {
+        self.bytes / self.time_us
+    }
+
+    pub fn requests_per_us(&self) -> f64 {
+        1.0 / self.time_us
+    }
+}
+
+/// The cells of a path, and how far their means stray by noise alone (a relative standard error).
+#[derive(Debug, Clone)]
+pub(crate) struct Scene {
+    pub seen: Vec<Seen>,
+    pub noise: f64,
+}
+
+/// The model's constants; `line` is (a, b) at the base depth, in microseconds and microseconds a byte.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shape {
+    pub base_depth: f64,
+    pub line: Option<(f64, f64)>,
+    pub parallelism: Option<f64>,
+    pub bandwidth: Option<f64>,
+    pub requests: Option<f64>,
+}
+
+impl Shape {
+    /// The model's time between completions in microseconds, and the term that sets it.
+    pub fn time(&self, seen: &Seen) -> (f64, Regime) {
+        let own = self.own_time(seen).map(|time| {
+            let waits = self.parallelism.is_some_and(|most| seen.depth > most);
+            (time, if waits { Regime::Parallelism } else { Regime::Latency })
+        });
+        let bandwidth = self.bandwidth.map(|rate| (seen.bytes / rate, Regime::Bandwidth));
+        let requests = self.requests.map(|rate| (1.0 / rate, Regime::Requests));
+        let terms = [own, bandwidth, requests].into_iter().flatten();
+        terms.reduce(|most, term| if term.0 > most.0 { term } else { most }).expect("a shape has a term")
+    }
+
+    /// The time that the line alone would give.
+    fn own_time(&self, seen: &Seen) -> Option<f64> {
+        let side_by_side = seen.depth.min(self.parallelism.unwrap_or(f64::INFINITY));
+        self.line.map(|(fixed, per_byte)| (fixed + per_byte * seen.bytes) * self.base_depth / side_by_side)
+    }
+
+    /// The cells at the base depth that no ceiling bounds, as the points of its line.
+    pub fn line_points(&self, seen: &[Seen]) -> Vec<(f64, f64)> {
+        let own = |seen: &&Seen| seen.depth == self.base_depth && self.time(seen).1.is_own();
+        seen.iter().filter(own).map(|seen| (seen.bytes, seen.time_us)).collect()
+    }
+}
+
+impl Scene {
+    /// The constants by turns: each cell goes to the term that is largest for it, each constant becomes the
+    /// mean over its cells.
+    pub fn settle(&self, mut shape: Shape) -> Shape {
+        for _ in 0..TURNS {
+            let next = self.averaged(&shape);
+            if next == shape {
+                break;
+            }
+            shape = next;
+        }
+        shape
+    }
+
+    fn averaged(&self, shape: &Shape) -> Shape {
+        let bounds: Vec<(&Seen, Regime)> = self.seen.iter().map(|seen| (seen, shape.time(seen).1)).collect();
+        let over = |regime, of: &dyn Fn(&Seen) -> f64| -> Vec<f64> {
+            bounds.iter().filter(|(_, bound)| *bound == regime).map(|(seen, _)| of(seen)).collect()
+        };
+        let ceiling = |before: Option<f64>, regime, of: &dyn Fn(&Seen) -> f64| {
+            before.map(|before| self.plateau(&over(regime, of)).unwrap_or(before))
+        };
+        let line = shape
+            .line
+            .map(|line| fit_line(&shape.line_points(&self.seen)).map_or(line, |fit| (fit.intercept, fit.slope)));
+        let parallelism = shape.parallelism.map(|before| {
+            let speedup = |seen: &Seen| line.map_or(1.0, |line| speedup(shape.base_depth, line, seen));
+            geometric_mean(&over(Regime::Parallelism, &speedup)).unwrap_or(before).max(shape.base_depth)
+        });
+        Shape {
+            base_depth: shape.base_depth,
+            line,
+            parallelism,
+            bandwidth: ceiling(shape.bandwidth, Regime::Bandwidth, &Seen::bytes_per_us),
+            requests: ceiling(shape.requests, Regime::Requests, &Seen::requests_per_us),
+        }
+    }
+
+    /// How far a cell may be from a plateau and still stand on it.
+    pub fn reach(&self) -> f64 {
+        FLAT.max(3.0 * self.noise)
+    }
+
+    /// Where the highest of `rates` agree: the mean of those within reach of it, starting from the top.
+    fn plateau(&self, rates: &[f64]) -> Option<f64> {
+        let mut sorted = rates.to_vec();
+        sorted.sort_by(|one, other| other.total_cmp(one));
+        let mut level = *sorted.get(sorted.len() / STRAY)?;
+        for _ in 0..TURNS {
+            let within: Vec<f64> = sorted.iter().copied().filter(|rate| self.stands_on(*rate, level)).collect();
+            let next = geometric_mean(&within)?;
+            if next == level {
+                break;
+            }
+            level = next;
+        }
+        Some(level)
+    }
+
+    /// Whether a rate is as high as a ceiling, but for noise.
+    pub fn stands_on(&self, rate: f64, ceiling: f64) -> bool {
+        (rate / ceiling - 1.0).abs() <= self.reach()
+    }
+
+    /// Whether each plateau of the model is one in the cells.
+    pub fn believes(&self, shape: &Shape) -> bool {
+        self.believes_parallelism(shape)
+            && self.believes_ceiling(shape, shape.bandwidth, Regime::Bandwidth, &Seen::bytes_per_us)
+            && self.believes_ceiling(shape, shape.requests, Regime::Requests, &Seen::requests_per_us)
+    }
+
+    /// A ceiling has two cells or more and few above. Its cells are all flat, but for a few; or where they turn
+    /// into it gently, those deep on it are, at more than one depth.
+    fn believes_ceiling(&self, shape: &Shape, ceiling: Option<f64>, regime: Regime, of: &dyn Fn(&Seen) -> f64) -> bool {
+        let Some(ceiling) = ceiling else { return true };
+        let on: Vec<&Seen> = self.seen.iter().filter(|seen| shape.time(seen).1 == regime).collect();
+        let above = self.seen.iter().filter(|seen| of(seen) > ceiling * (1.0 + self.reach())).count();
+        let strays = |cells: &[&Seen]| cells.iter().filter(|seen| !self.stands_on(of(seen), ceiling)).count();
+        if on.len() < 2 || above > on.len() / STRAY {
+            return false;
+        }
+        let is_deep = |seen: &&&Seen| shape.own_time(seen).is_none_or(|own| own < DEEP * shape.time(seen).0);
+        let deep: Vec<&Seen> = on.iter().filter(is_deep).copied().collect();
+        let depths_differ = deep.iter().any(|seen| seen.depth != deep[0].depth);
+        strays(&on) <= on.len() / STRAY || (depths_differ && strays(&deep) <= deep.len() / STRAY)
+    }
+
+    fn believes_parallelism(&self, shape: &Shape) -> bool {
+        let (Some(most), Some(line)) = (shape.parallelism, shape.line) else { return true };
+        let reach = FLAT_PARALLELISM.max(3.0 * self.noise);
+        let waiting: Vec<f64> = self
+            .seen
+            .iter()
+            .filter(|seen| shape.time(seen).1 == Regime::Parallelism)
+            .map(|seen| speedup(shape.base_depth, line, seen) / most - 1.0)
+            .collect();
+        waiting.iter().filter(|off| off.abs() > reach).count() <= waiting.len() / STRAY
+    }
+
+    /// Schwarz's criterion: misfit and a price for each constant; lower is better.
+    pub fn score(&self, shape: &Shape) -> f64 {
+        let count = self.seen.len() as f64;
+        let squares: f64 = self.seen.iter().map(|seen| (shape.time(seen).0 / seen.time_us).ln().powi(2)).sum();
+        let terms = [shape.parallelism, shape.bandwidth, shape.requests].iter().flatten().count();
+        let constants = terms + if shape.line.is_some() { 2 } else { 0 };
+        let allowed = FLOOR.max(self.noise).powi(2);
+        count * (squares / count + allowed).ln() + constants as f64 * count.max(2.0).ln()
+    }
+}
+
+/// How many requests at the base depth's time would have to be side by side to give what was seen.
+fn speedup(base_depth: f64, (fixed, per_byte): (f64, f64), seen: &Seen) -> f64 {
+    (fixed + per_byte * seen.bytes) * base_depth / seen.time_us
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logs: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (logs / values.len() as f64).exp())
+}
