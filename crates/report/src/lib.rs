@@ -1,5 +1,6 @@
 //! How is it told? Findings enter; terminal text, HTML and JSON leave, to any writer.
 
+mod environment;
 mod html;
 mod html_advice;
 mod html_answer;
@@ -9,5 +10,12 @@ mod html_format;
 mod html_measured;
 mod html_path;
 mod html_tables;
+mod json;
+mod run;
+mod terminal;
 
+pub use environment::environment_text;
 pub use html::html;
+pub use json::json;
+pub use run::{run_json, run_text};
+pub use terminal::{Style, terminal};

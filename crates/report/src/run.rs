@@ -1,0 +1,211 @@
+//! What did one run give? A record enters; a block of text for people, or an object for programs, leaves.
+
+use std::io::{self, Write};
+
+use analyse::format::{number, percent, size, thousands, time_us, two_digits};
+use record::{CpuTimes, Environment, Record};
+use serde_json::{Value, json};
+use spec::{Pass, Rw};
+
+/// The record as one object, flat where a script asks and nested where things belong together.
+///
+/// Times and sizes are in the unit that each name ends in; rates are decimal MB/s; what is not known is `null`.
+/// `cpu` is processor time during the window: `user_ms`, `system_ms` and their sum `charged_ms` are this process's,
+/// `machine_busy_ms` and `machine_ms` are everyone's over all processors, `soaker_ms` is the bound from above.
+pub fn run_json(record: &Record, environment: &Environment) -> Value {
+    let (run, workload) = (&record.run, &record.run.workload);
+    let mixed = workload.rw.direction().is_none();
+    json!({
+        "rw": workload.rw,
+        "pattern": workload.rw.pattern(),
+        "direction": workload.rw.direction(),
+        "rwmixread": mixed.then_some(workload.rwmixread),
+        "bs_bytes": workload.bs.0,
+        "iodepth": workload.iodepth,
+        "threads": workload.threads,
+        "cache": workload.cache,
+        "engine": record.engine,
+        "pass": run.pass,
+        "seed": run.seed,
+        "runtime_s": run.runtime.seconds(),
+        "started_unix_ms": record.started_unix_ms,
+        "span_bytes": record.span_bytes,
+        "cached_bytes": record.cached_bytes,
+        "bytes": record.bytes,
+        "ios": record.ios,
+        "read_ios": record.read_ios,
+        "short_transfers": record.short_transfers,
+        "errors": record.error_count(),
+        "errors_by_kind": record.errors,
+        "seconds": record.seconds(),
+        "flush_ms": ms(record.flush_ns),
+        "mbps": record.mbps(),
+        "iops": record.iops(),
+        "latency_ns": latency(record),
+        "achieved_depth": record.achieved_depth,
+        "cpu": cpu(record),
+        "series": { "step_ms": ms(record.series.step_ns), "bytes": record.series.bytes },
+        "harness_ns_per_io": record.harness_ns_per_io,
+        "environment": environment,
+    })
+}
+
+fn latency(record: &Record) -> Value {
+    let latency = &record.latency;
+    json!({
+        "min": latency.min_ns(),
+        "p50": latency.quantile_ns(0.5),
+        "p90": latency.quantile_ns(0.9),
+        "p99": latency.quantile_ns(0.99),
+        "p999": latency.quantile_ns(0.999),
+        "max": latency.max_ns(),
+        "mean": latency.mean_ns(),
+    })
+}
+
+fn cpu(record: &Record) -> Value {
+    let cpu = &record.cpu;
+    let machine = |part: fn(&CpuTimes) -> u64| ms(cpu.machine.iter().map(part).sum());
+    json!({
+        "user_ms": ms(cpu.user_ns),
+        "system_ms": ms(cpu.system_ns),
+        "charged_ms": ms(cpu.charged_ns()),
+        "charged_us_per_io": per_io_us(record, cpu.charged_ns()),
+        "machine_busy_ms": ms(cpu.machine_busy_ns()),
+        "machine_ms": {
+            "user": machine(|times| times.user_ns),
+            "system": machine(|times| times.system_ns),
+            "irq": machine(|times| times.irq_ns),
+            "softirq": machine(|times| times.softirq_ns),
+            "steal": machine(|times| times.steal_ns),
+            "idle": machine(|times| times.idle_ns),
+        },
+        "soaker_ms": cpu.soaker.as_ref().map(|soaker| ms(soaker.lost_ns)),
+        "soaker_us_per_io": cpu.soaker.as_ref().and_then(|soaker| per_io_us(record, soaker.lost_ns)),
+    })
+}
+
+fn ms(span_ns: u64) -> f64 {
+    span_ns as f64 / 1e6
+}
+
+/// Microseconds a request that succeeded; `None` where there was none.
+fn per_io_us(record: &Record, span_ns: u64) -> Option<f64> {
+    (record.ios > 0).then(|| span_ns as f64 / 1e3 / record.ios as f64)
+}
+
+/// Prints the record as a block of a few lines.
+///
+/// # Errors
+/// Those of `out`.
+pub fn run_text(record: &Record, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let workload = &record.run.workload;
+    let rw = match workload.rw {
+        Rw::Mixed | Rw::Randmixed => format!("{} ({}% reads)", workload.rw, workload.rwmixread),
+        rw => rw.to_string(),
+    };
+    let threads = if workload.threads == 1 { "1 thread".into() } else { format!("{} threads", workload.threads) };
+    writeln!(
+        out,
+        "{rw}, {} blocks, depth {}, {threads}, cache {}, engine {}",
+        size(workload.bs.0 as f64),
+        workload.iodepth,
+        workload.cache,
+        record.engine
+    )?;
+    row(out, "throughput", &throughput(record))?;
+    row(out, "latency", &latency_words(record))?;
+    row(out, "depth", &depth(record))?;
+    row(out, "processor", &processor(record))?;
+    row(out, "machine", &machine(record))?;
+    row(out, "errors", &errors(record))?;
+    row(out, "harness", &harness(record))
+}
+
+fn row(out: &mut (impl Write + ?Sized), name: &str, words: &str) -> io::Result<()> {
+    writeln!(out, "  {name:<11} {words}")
+}
+
+fn throughput(record: &Record) -> String {
+    let flush = match record.flush_ns {
+        0 => String::new(),
+        flush_ns => format!(", of it {} for the closing flush", time_us(flush_ns as f64 / 1e3)),
+    };
+    format!(
+        "{} MB/s, {} IO/s: {} in {}{flush}",
+        number(record.mbps()),
+        thousands(record.iops()),
+        size(record.bytes as f64),
+        time_us(record.seconds() * 1e6)
+    )
+}
+
+fn latency_words(record: &Record) -> String {
+    let latency = &record.latency;
+    if latency.count() == 0 {
+        return "no request succeeded".to_string();
+    }
+    let at = |quantile| time_us(latency.quantile_ns(quantile) as f64 / 1e3);
+    format!(
+        "min {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}, mean {}",
+        time_us(latency.min_ns() as f64 / 1e3),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(0.999),
+        time_us(latency.max_ns() as f64 / 1e3),
+        time_us(latency.mean_ns() / 1e3)
+    )
+}
+
+fn depth(record: &Record) -> String {
+    format!("{} asked, {} achieved", record.run.workload.total_depth(), number(record.achieved_depth))
+}
+
+fn processor(record: &Record) -> String {
+    let cpu = &record.cpu;
+    let (Some(charged), Some(user), Some(system)) =
+        (per_io_us(record, cpu.charged_ns()), per_io_us(record, cpu.user_ns), per_io_us(record, cpu.system_ns))
+    else {
+        return "no request to charge".to_string();
+    };
+    let soaker = match cpu.soaker.as_ref().and_then(|soaker| per_io_us(record, soaker.lost_ns)) {
+        Some(soaker) => format!("; at most {} by the soaker", time_us(soaker)),
+        None if record.run.pass == Pass::Soaker => "; the soaker has no account".to_string(),
+        None => String::new(),
+    };
+    format!("{} a request charged ({} user, {} system){soaker}", time_us(charged), time_us(user), time_us(system))
+}
+
+fn machine(record: &Record) -> String {
+    let busy = time_us(record.cpu.machine_busy_ns() as f64 / 1e3);
+    match record.cpu.machine.len() {
+        0 => "not accounted".to_string(),
+        1 => format!("busy {busy}, whoever it was"),
+        processors => format!("busy {busy} over {processors} processors, whoever it was"),
+    }
+}
+
+fn errors(record: &Record) -> String {
+    let kinds: Vec<String> =
+        record.errors.iter().map(|(kind, count)| format!("{kind} {}", thousands(*count as f64))).collect();
+    let failed = match record.error_count() {
+        0 => "none".to_string(),
+        count => format!("{} ({})", thousands(count as f64), kinds.join(", ")),
+    };
+    match record.short_transfers {
+        0 => failed,
+        short => format!("{failed}; {} short transfers", thousands(short as f64)),
+    }
+}
+
+fn harness(record: &Record) -> String {
+    let own_us = record.harness_ns_per_io / 1e3;
+    let share = match record.harness_ns_per_io / record.latency.mean_ns() {
+        share if !share.is_finite() => String::new(),
+        share if share < 0.001 => ", less than 0.1% of the mean latency".to_string(),
+        share => format!(", {} of the mean latency", percent(share)),
+    };
+    let shown = if own_us < 0.001 { format!("{} ns", two_digits(own_us * 1e3)) } else { time_us(own_us) };
+    format!("{shown} a request is halfpower's own{share}")
+}

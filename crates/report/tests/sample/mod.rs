@@ -1,0 +1,236 @@
+//! Findings and a record to print, made by hand: a disk behind a link, measured on four paths.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::collections::BTreeMap;
+
+use analyse::{Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding};
+use record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Record, Series};
+use spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
+
+pub type Way = (Pattern, Direction, Cache);
+
+pub const WAYS: [Way; 4] = [
+    (Pattern::Sequential, Direction::Read, Cache::Device),
+    (Pattern::Sequential, Direction::Read, Cache::Both),
+    (Pattern::Sequential, Direction::Write, Cache::Device),
+    (Pattern::Random, Direction::Read, Cache::Device),
+];
+
+pub fn interval(value: f64, half: f64) -> Interval {
+    Interval { value, low: value - half, high: value + half }
+}
+
+pub fn machine() -> Machine {
+    Machine { kernel: "6.1.0".into(), cpu_model: "Atlas 10K".into(), cpus: 2, ..Machine::default() }
+}
+
+/// Findings of a study that has no run yet.
+pub fn empty() -> Findings {
+    Findings {
+        target: "/data".into(),
+        machine: machine(),
+        filesystem: None,
+        device: None,
+        started_unix_ms: 0,
+        runs: 0,
+        seconds: 0.0,
+        verdict: vec![],
+        levels: vec![],
+        bottleneck: Bottleneck { level: "unknown".into(), why: "no run is finished".into(), next: "unknown".into() },
+        curves: vec![],
+        limits: vec![],
+        cost: vec![],
+        advice: vec![],
+        warnings: vec![],
+        cells: vec![],
+        harness_ns_per_io: 0.0,
+    }
+}
+
+/// Throughput of the made-up disk: 60 us and 1 ns a byte a request, `depth` side by side up to 4, a link at 1800.
+fn mbps(bs_bytes: u64, depth: u32) -> f64 {
+    let request_us = 60.0 + bs_bytes as f64 / 1000.0;
+    (f64::from(depth.min(4)) * bs_bytes as f64 / request_us).min(1800.0)
+}
+
+pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFinding {
+    let mbps = mbps(bs_bytes, iodepth);
+    let iops = mbps * 1e6 / bs_bytes as f64;
+    let mean = f64::from(iodepth) / iops * 1e6;
+    CellFinding {
+        rw,
+        pattern,
+        cache,
+        iodepth,
+        threads: 1,
+        bs_bytes,
+        engine: EngineName::IoUring,
+        runs: 3,
+        mbps: interval(mbps, mbps * 0.02),
+        iops,
+        latency_us: LatencySummary { min: mean, p50: mean, p90: mean, p99: mean, p999: mean, max: mean, mean },
+        achieved_depth: f64::from(iodepth),
+        charged_us: 3.0,
+        soaker_us: Some(4.0),
+        core_share: 0.2,
+        errors: 0,
+        short_transfers: 0,
+        cached: false,
+        series_mbps: vec![mbps; 3],
+        series_step_ms: 100.0,
+    }
+}
+
+fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
+    let peak_bs_bytes = *sizes.last().unwrap();
+    let peak_mbps = mbps(peak_bs_bytes, iodepth);
+    let half = sizes.iter().position(|bs| mbps(*bs, iodepth) >= peak_mbps / 2.0).unwrap();
+    Curve {
+        rw,
+        pattern,
+        cache,
+        iodepth,
+        peak_mbps,
+        peak_bs_bytes,
+        half_power_bs_bytes: sizes[half],
+        half_power_bracketed: half > 0 && cache == Cache::Device,
+        n_half_bytes: Some(60_000.0),
+        n_half_low_bytes: Some(58_000.0),
+        n_half_high_bytes: Some(62_000.0),
+        rap_over_pap: Some(peak_mbps / 1970.0),
+    }
+}
+
+pub fn cost((pattern, rw, cache): Way, bound: Bound, fixed_us: f64) -> Cost {
+    let word = if cache == Cache::Device { "direct" } else { "buffered" };
+    Cost {
+        path: format!("{pattern} {word} {rw}"),
+        rw,
+        pattern,
+        cache,
+        bound,
+        fixed_us: interval(fixed_us, 0.2),
+        marginal_us_per_kib: interval(0.021, 0.003),
+        core_saturates_mbps: [1300.0, 41_000.0],
+        core_saturates_iops: 317_000.0,
+        ms_per_mb: [0.76, 0.024],
+        cells: 9,
+    }
+}
+
+pub fn level(name: &str, pap_mbps: Option<f64>, rap_mbps: Option<f64>) -> LevelFinding {
+    let source = pap_mbps.map_or("nothing advertises it", |_| "PCIe 3.0 x2 by sysfs").to_string();
+    LevelFinding { level: name.into(), pap_mbps, rap_mbps, source, narrowest: false }
+}
+
+fn advice(rw: Direction, pattern: Pattern) -> Advice {
+    Advice {
+        rw,
+        pattern,
+        settings: Workload { rw: Rw::of(pattern, rw), bs: Bytes(262_144), iodepth: 4, ..Workload::default() },
+        mbps: 1750.0,
+        share_of_peak: 0.97,
+        cpu_ms_per_mb: 0.024,
+        p99_us: 640.0,
+        sentence: format!(
+            "For {pattern} {rw}s: direct I/O, 256 KiB blocks, 4 deep: 1,750 MB/s, 97% of the best (1,800 MB/s at \
+             1 MiB, 8 deep), for 0.024 ms of processor a megabyte, p99 640 µs."
+        ),
+    }
+}
+
+/// Findings of a whole study.
+pub fn full() -> Findings {
+    let sizes: Vec<u64> = (12..=20).map(|power| 1 << power).collect();
+    let depths = [1, 8];
+    let each = || WAYS.iter().flat_map(|way| depths.map(|depth| (*way, depth)));
+    let mut cells: Vec<CellFinding> =
+        each().flat_map(|(way, depth)| sizes.iter().map(move |bs| cell(way, depth, *bs)).collect::<Vec<_>>()).collect();
+    // One cell that a cache answered, one that was never measured.
+    cells.iter_mut().filter(|cell| cell.cache == Cache::Both && cell.bs_bytes == 4096).for_each(|cell| {
+        cell.cached = true;
+        cell.mbps = interval(5200.0, 10.0);
+    });
+    cells.retain(|cell| !(cell.pattern == Pattern::Random && cell.bs_bytes == 8192));
+    let mut levels = vec![
+        level("memory", None, None),
+        level("link", Some(1970.0), Some(1800.0)),
+        level("device", None, Some(1800.0)),
+    ];
+    levels[1].narrowest = true;
+    let why = "sequential direct reads reach 1,800 MB/s: 91% of the 1,970 MB/s that the link advertises".to_string();
+    Findings {
+        filesystem: Some(FileSystem { kind: "ext4".into(), ..FileSystem::default() }),
+        device: Some(Device { name: "nvme0n1".into(), ..Device::default() }),
+        runs: 216,
+        seconds: 118.4,
+        verdict: vec![
+            "Fastest: 1,800 MB/s reading (sequential direct, 1 MiB, 8 deep, half of it from 32 KiB); 1,800 MB/s \
+             writing (sequential direct, 1 MiB, 8 deep, half of it from 32 KiB)."
+                .into(),
+            format!("What stops it: the link. {why}."),
+            "What to set: direct I/O with 256 KiB blocks, 4 deep, for reads (97% of the best at 0.024 ms of \
+             processor a megabyte)."
+                .into(),
+        ],
+        levels,
+        bottleneck: Bottleneck { level: "link".into(), why, next: "the device, at 2,400 MB/s by its fit".into() },
+        curves: each().map(|(way, depth)| curve(way, depth, &sizes)).collect(),
+        cost: WAYS
+            .iter()
+            .flat_map(|way| [cost(*way, Bound::Charged, 3.1), cost(*way, Bound::Soaker, 4.4)])
+            .filter(|cost| !(cost.bound == Bound::Soaker && cost.cache == Cache::Both))
+            .collect(),
+        advice: vec![
+            advice(Direction::Read, Pattern::Sequential),
+            advice(Direction::Read, Pattern::Random),
+            advice(Direction::Write, Pattern::Sequential),
+        ],
+        warnings: (1..=5).map(|number| format!("Warning {number}: a sentence that a reader should know.")).collect(),
+        cells,
+        harness_ns_per_io: 31.0,
+        ..empty()
+    }
+}
+
+/// A record of round figures: 1,000 requests of 4 KiB in a tenth of a second.
+pub fn record() -> Record {
+    let mut latency = Latency::default();
+    (1..=1000).for_each(|step| latency.add(step * 1000));
+    Record {
+        run: Run {
+            experiment: None,
+            workload: Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 4, ..Workload::default() },
+            repeat: 0,
+            pass: Pass::Plain,
+            runtime: Nanos(100_000_000),
+            seed: 7,
+        },
+        engine: EngineName::IoUring,
+        span_bytes: 1 << 30,
+        started_unix_ms: 1_795_298_078_000,
+        spent_ns: 120_000_000,
+        elapsed_ns: 100_000_000,
+        flush_ns: 0,
+        bytes: 4_096_000,
+        ios: 1000,
+        read_ios: 1000,
+        short_transfers: 0,
+        errors: BTreeMap::new(),
+        achieved_depth: 3.96,
+        latency,
+        cpu: Cpu {
+            user_ns: 2_000_000,
+            system_ns: 5_000_000,
+            machine: vec![CpuTimes { user_ns: 10_000_000, softirq_ns: 20_000_000, ..CpuTimes::default() }; 2],
+            soaker: None,
+        },
+        series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
+        harness_ns_per_io: 31.5,
+        cached_bytes: None,
+    }
+}
+
+pub fn environment() -> Environment {
+    Environment { machine: machine(), ..Environment::default() }
+}
