@@ -32,10 +32,10 @@ fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<Str
     let same = |curve: &&Curve| {
         (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (best.pattern, rw, best.cache, best.iodepth)
     };
-    let half = curves
-        .iter()
-        .find(same)
-        .map_or(String::new(), |curve| format!(", half of it from {}", format::size(curve.half_power_bs_bytes as f64)));
+    let half = curves.iter().find(same).map_or(String::new(), |curve| {
+        let or_less = if curve.half_power_bracketed { "" } else { " or less" };
+        format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
+    });
     Some(format!(
         "{} {doing} ({} {}, {}{half})",
         format::mbps(best.mbps.value),

@@ -81,6 +81,42 @@ fn without_any_limit_the_time_of_a_request_is_what_stops_it() {
     assert!(why.contains("80 µs") && why.contains("from 16 to 32 deep it still rose by 100%"), "{why}");
 }
 
+/// A study of a path whose rate at (bytes, depth) is any function.
+fn findings_of(rate: impl Fn(f64, f64) -> f64) -> Findings {
+    let question = question();
+    let mut records = Vec::new();
+    for workload in built::workloads(&question) {
+        let rate = rate(workload.bs.0 as f64, f64::from(workload.iodepth));
+        records.extend((0..3).map(|repeat| record_at(&disk(""), workload, repeat, Pass::Plain, rate)));
+    }
+    analyse(&question, &environment(vec![]), &records)
+}
+
+#[test]
+fn a_ceiling_with_a_rounded_knee_is_one_all_the_same() {
+    let findings = findings_of(|bytes, depth| {
+        let own = bytes * depth / (80e-6 + bytes / 500e6);
+        1.0 / (1.0 / own.powi(2) + 1.0 / 1.2e9f64.powi(2)).sqrt()
+    });
+    let ceiling = findings.limits[0].ceiling_mbps.unwrap();
+    assert!((ceiling.value / 1200.0 - 1.0).abs() < 0.02, "{ceiling:?}");
+    assert_eq!(narrowest(&findings), "unnamed ceiling");
+}
+
+#[test]
+fn what_still_rises_or_falls_with_depth_is_no_plateau() {
+    let own = |bytes: f64| bytes / (80e-6 + bytes / 500e6);
+    let rising = findings_of(|bytes, depth| own(bytes) * depth / (1.0 + depth / 10.0));
+    assert!(rising.bottleneck.why.contains("from 16 to 32 deep it still rose by 24%"), "{}", rising.bottleneck.why);
+    let falling = findings_of(|bytes, depth| own(bytes) * depth.min(4.0) * (1.0 - depth / 100.0));
+    assert!(falling.bottleneck.why.contains("more depth than 4 brings no more"), "{}", falling.bottleneck.why);
+    for findings in [rising, falling] {
+        let limits = &findings.limits[0];
+        assert_eq!((limits.parallelism, limits.ceiling_mbps, limits.ceiling_iops), (None, None, None));
+        assert!(findings.curves.iter().all(|curve| (curve.n_half_bytes.unwrap() / 40_000.0 - 1.0).abs() < 0.01));
+    }
+}
+
 #[test]
 fn a_level_for_writes_alone_says_nothing_of_reads() {
     let writes = Level { direction: Some(Direction::Write), ..level("cgroup limit", Some(100.0)) };
