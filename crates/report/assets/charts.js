@@ -38,10 +38,10 @@ const Charts = (() => {
   const round = (value) => (value >= 1 ? grouped(String(value)) : String(value));
   const roundSpan = (us) => (us >= 1e6 ? `${us / 1e6} s` : us >= 1000 ? `${us / 1e3} ms` : `${us} µs`);
 
-  // --- The study seen by way, depth and block size ------------------------------------------------------------
+  // --- The study seen by path, depth and block size ------------------------------------------------------------
 
   const distinct = (values) => [...new Set(values)].sort((a, b) => a - b);
-  const way = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
+  const pathOf = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
 
   function study(findings) {
     const cells = findings.cells;
@@ -51,17 +51,34 @@ const Charts = (() => {
       sizes: distinct(cells.map((cell) => cell.bs_bytes)),
       depths: distinct(cells.map((cell) => cell.iodepth)),
       pap: known.length ? Math.min(...known) : null,
-      of: (key) => cells.filter((cell) => way(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
+      of: (key) => cells.filter((cell) => pathOf(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
     };
   }
 
   // The i-th of `count` steps of the palette, between two of its colours where there are more or fewer.
   function colour(steps, i, count) {
     const place = count > 1 ? (i / (count - 1)) * (steps.length - 1) : steps.length - 1;
-    const [from, to] = [steps[Math.floor(place)], steps[Math.ceil(place)]];
+    return mixed(steps[Math.floor(place)], steps[Math.ceil(place)], place % 1);
+  }
+
+  // A colour at a share of the way between two.
+  function mixed(from, to, share) {
     const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
-    const mix = (k) => Math.round(part(from, k) + (part(to, k) - part(from, k)) * (place % 1));
+    const mix = (k) => Math.round(part(from, k) + (part(to, k) - part(from, k)) * share);
     return `rgb(${mix(0)}, ${mix(1)}, ${mix(2)})`;
+  }
+
+  const short = (mbps) => (mbps >= 9999.5 ? `${(mbps / 1000).toFixed(1)}k` : mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2));
+
+  // Relative luminance and contrast as WCAG 2 defines them; the text on a colour is whichever of two is clearer.
+  function luminance(rgb) {
+    const [r, g, b] = rgb.match(/\d+/g).map((part) => (part / 255 <= 0.04045 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+  const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  function legible(scale, share) {
+    const ground = luminance(mixed(scale[0], scale[1], share));
+    return contrast(ground, 0) > contrast(ground, 1) ? '#000000' : '#ffffff';
   }
 
   // --- Axes ---------------------------------------------------------------------------------------------------
@@ -100,8 +117,8 @@ const Charts = (() => {
 
   function layout(look, x, y, title) {
     return {
-      height: 330,
-      margin: { l: 54, r: 14, t: 30, b: 40 },
+      height: 310,
+      margin: { l: 54, r: 14, t: 30, b: 30 },
       paper_bgcolor: 'rgba(0,0,0,0)',
       plot_bgcolor: 'rgba(0,0,0,0)',
       font: { family: SANS, size: 12, color: look.soft },
@@ -113,6 +130,7 @@ const Charts = (() => {
       hovermode: 'closest',
       hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { family: SANS, size: 13, color: look.ink }, align: 'left' },
       dragmode: 'zoom',
+      modebar: { bgcolor: 'rgba(0,0,0,0)', color: look.soft, activecolor: look.accent },
     };
   }
 
@@ -143,7 +161,7 @@ const Charts = (() => {
     const ink = colour(look.steps, i, of.depths.length);
     const mean = (cell) => cell.mbps.value;
     const group = { meta: { depth }, name: `depth ${depth}` };
-    const curve = of.findings.curves.find((other) => way(other) === way(line[0]) && other.iodepth === depth);
+    const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
     const half = curve && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
     const traces = [
       { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(mean),
@@ -183,23 +201,26 @@ const Charts = (() => {
   function heat(of, key, look, width) {
     const cells = of.of(key);
     const at = (depth, bytes) => cells.find((cell) => cell.iodepth === depth && cell.bs_bytes === bytes);
-    const best = Math.max(...cells.map((cell) => cell.mbps.value));
+    // A path on which nothing moved has no best; its cells are then 0% of it.
+    const best = Math.max(...cells.map((cell) => cell.mbps.value)) || 1;
     const rows = (pick) => of.depths.map((depth) => of.sizes.map((bytes) => {
       const cell = at(depth, bytes);
       return cell ? pick(cell) : null;
     }));
-    const short = (mbps) => (mbps >= 9999.5 ? `${(mbps / 1000).toFixed(1)}k` : mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2));
-    const data = [{ type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String), z: rows((c) => (100 * c.mbps.value) / best),
-      text: rows((c) => short(c.mbps.value)).map((row) => row.map((text) => text ?? '')), texttemplate: '%{text}',
-      textfont: { size: width < 420 ? 9 : 11 }, customdata: rows((c) => `${hover(c)}<br>${((100 * c.mbps.value) / best).toFixed(0)}% of the best`),
-      hovertemplate: HOVER, hoverongaps: false, zmin: 0, zmax: 100, xgap: 1, ygap: 1,
-      colorscale: [[0, look.low], [1, look.accent]],
-      colorbar: { thickness: 8, outlinewidth: 0, ticksuffix: '%', tickvals: [0, 50, 95], len: 1, xpad: 4 }, showscale: width >= 420 }];
+    const labelled = (c) => ({ x: size(c.bs_bytes), y: String(c.iodepth), share: (100 * c.mbps.value) / best, text: short(c.mbps.value) });
+    const numbers = cells.map(labelled);
+    const data = [
+      { type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String), z: rows((c) => labelled(c).share), hoverongaps: false,
+        customdata: rows((c) => `${hover(c)}<br>${labelled(c).share.toFixed(0)}% of the best`), hovertemplate: HOVER,
+        zmin: 0, zmax: 100, xgap: 1, ygap: 1, colorscale: [[0, look.low], [1, look.accent]], showscale: false },
+      { ...QUIET, mode: 'text', x: numbers.map((l) => l.x), y: numbers.map((l) => l.y), text: numbers.map((l) => l.text),
+        textfont: { size: width < 420 ? 9 : 11, color: numbers.map((l) => legible([look.low, look.accent], l.share / 100)) } },
+    ];
     const labels = of.sizes.map(size);
     const every = Math.ceil((labels.length * 50) / Math.max(width - 100, 100));
-    const x = { type: 'category', showgrid: false, tickangle: 0, tickvals: labels, ticktext: labels.map((l, i) => (i % every ? '' : l)),
+    const x = { type: 'category', showgrid: false, tickangle: 0, ticks: '', tickvals: labels, ticktext: labels.map((l, i) => (i % every ? '' : l)),
       zeroline: false, categoryorder: 'array', categoryarray: labels };
-    const y = { type: 'category', showgrid: false, zeroline: false, categoryorder: 'array', categoryarray: of.depths.map(String) };
+    const y = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array', categoryarray: of.depths.map(String) };
     const chart = layout(look, x, y, 'depth');
     chart.shapes = of.findings.advice
       .filter((advice) => `${advice.pattern} ${advice.settings.cache} ${advice.rw}` === key)
@@ -222,7 +243,7 @@ const Charts = (() => {
     return distinct([from[0], from[(from.length - 1) >> 1], from[from.length - 1]]);
   }
 
-  function latency(of, key, look, width) {
+  function latency(of, key, look) {
     const cells = of.of(key);
     const sizes = tracedSizes(cells);
     const data = sizes.flatMap((bytes, i) => {
@@ -232,19 +253,23 @@ const Charts = (() => {
       const shared = { x, legendgroup: String(bytes), customdata: line.map(hover), hovertemplate: HOVER };
       return [
         { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => c.latency_us.p50), cliponaxis: false,
-          text: line.map((c) => String(c.iodepth)), textposition: 'bottom center', textfont: { size: 10, color: look.soft },
+          text: line.map((c, k) => (k === 0 || k === line.length - 1 ? String(c.iodepth) : '')),
+          textposition: line.map((_, k) => (k === 0 ? 'bottom center' : 'middle right')), textfont: { size: 11, color: look.ink },
           line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
         { ...shared, name: `${size(bytes)}, p99`, showlegend: false, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
           line: { color: ink, width: 1.5, dash: 'dot' }, marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
       ];
     });
-    const x = logAxis(data.flatMap((trace) => trace.x), round, look);
-    const y = logAxis(data.flatMap((trace) => trace.y), roundSpan, look);
+    // One scale for all, so that the charts can be held against each other.
+    const all = of.findings.cells;
+    const x = logAxis(all.map((c) => c.mbps.value), round, look, 0.06);
+    const y = logAxis(all.flatMap((c) => [c.latency_us.p50, c.latency_us.p99]), roundSpan, look, 0.06);
     const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
     chart.showlegend = true;
     chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink }, itemclick: 'toggle' };
     chart.margin.b = 46;
-    return { data, layout: chart, width };
+    chart.height = 340;
+    return { data, layout: chart };
   }
 
   // --- Cost a request -----------------------------------------------------------------------------------------
@@ -258,7 +283,7 @@ const Charts = (() => {
   function cost(of, key, look, width) {
     const cells = of.of(key);
     const own = distinct(cells.map((cell) => cell.bs_bytes));
-    const fit = (bound) => of.findings.cost.find((item) => way(item) === key && item.bound === bound);
+    const fit = (bound) => of.findings.cost.find((item) => pathOf(item) === key && item.bound === bound);
     const [charged, soaker] = [fit('charged'), fit('soaker')];
     const band = `${look.accent}22`;
     const data = [];

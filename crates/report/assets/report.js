@@ -9,7 +9,7 @@
   const of = Charts.study(page.findings);
   const hiddenDepths = new Set();
   const darkness = matchMedia('(prefers-color-scheme: dark)');
-  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'] };
+  const CONFIG = { displaylogo: false, displayModeBar: matchMedia('(hover: hover)').matches, modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'] };
   let errors = 0;
   let printing = false;
 
@@ -40,19 +40,20 @@
   }
 
   // In print two charts stand side by side, whatever the window was; they are drawn for that width.
-  const PRINT_WIDTH = 320;
+  const PRINT_WIDTH = 300;
 
   async function draw(figure) {
     const plot = figure.querySelector('.plot');
     const look = Charts.theme(darkness.matches && !printing);
     const width = printing ? PRINT_WIDTH : plot.clientWidth;
-    const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.way, look, width);
+    const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.path, look, width);
     for (const trace of chart.data) {
       if (trace.meta && hiddenDepths.has(trace.meta.depth)) trace.visible = false;
     }
-    if (printing) Object.assign(chart.layout, { width: PRINT_WIDTH, height: 260 });
+    Object.assign(chart.layout, printing ? { width, height: 250 } : { width });
     plot.querySelector('.pending')?.remove();
     await Plotly.react(plot, chart.data, chart.layout, CONFIG);
+    plot.dataset.width = String(width);
   }
 
   const figures = [...document.querySelectorAll('.chart')];
@@ -71,6 +72,16 @@
       await new Promise((resume) => setTimeout(resume));
     }
   }
+
+  // Labels are thinned by width, so a chart whose place has changed is drawn anew, not stretched.
+  const widths = new ResizeObserver((entries) => {
+    if (printing) return;
+    for (const { target } of entries) {
+      const drawn = target.dataset.width;
+      if (drawn && Number(drawn) !== target.clientWidth) draw(target.closest('.chart')).catch(failed);
+    }
+  });
+  for (const figure of figures) widths.observe(figure.querySelector('.plot'));
 
   function drawNow(forPrint) {
     printing = forPrint;

@@ -293,7 +293,11 @@ pub fn sample() -> (Findings, Vec<Record>) {
             memory: Bytes(16 << 30),
             virtualised: None,
         },
-        filesystem: Some(FileSystem { kind: "ext4".to_string(), options: "rw,relatime".to_string(), block: Bytes(4096) }),
+        filesystem: Some(FileSystem {
+            kind: "ext4".to_string(),
+            options: "rw,relatime".to_string(),
+            block: Bytes(4096),
+        }),
         device: Some(Device {
             name: "nvme0n1".to_string(),
             model: Some("Sample SSD 512".to_string()),
@@ -311,7 +315,8 @@ pub fn sample() -> (Findings, Vec<Record>) {
         seconds: records.iter().map(|record| record.spent_ns as f64 / 1e9).sum(),
         verdict: vec![
             "This path reads at 1730 MB/s and writes at 1080 MB/s.".to_string(),
-            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry.".to_string(),
+            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry."
+                .to_string(),
             "Read with 256KiB blocks at depth 8; more depth adds latency and nothing else.".to_string(),
         ],
         levels: levels(),

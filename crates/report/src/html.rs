@@ -12,7 +12,7 @@ use record::Record;
 
 use crate::html_advice::advice;
 use crate::html_answer::{answer, warnings};
-use crate::html_charts::{charts, ways};
+use crate::html_charts::{charts, paths};
 use crate::html_data::data;
 use crate::html_measured::{definitions, measured, raw_numbers};
 use crate::html_path::path_section;
@@ -78,7 +78,7 @@ fn head(findings: &Findings) -> Markup {
 
 /// The sections that the page has for these findings: where the link goes, and its word.
 fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
-    let charted = !ways(findings).is_empty();
+    let charted = !paths(findings).is_empty();
     let tabled = !findings.curves.is_empty() || !findings.cost.is_empty();
     let all = [
         (true, ("answer", "Answer")),

@@ -37,7 +37,9 @@ fn card(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Markup {
                 div { dt { "Processor" } dd { (number(advice.cpu_ms_per_mb)) " ms/MB" } }
             }
             (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
-            @if let Some(job) = fio_job(advice, target, span_bytes) { (to_copy("fio job", &job)) }
+            @if let Some(job) = fio_job(advice, target, span_bytes) {
+                details { summary { "The same as an fio job" } (to_copy("fio job", &job)) }
+            }
         }
     }
 }
@@ -47,9 +49,20 @@ pub fn to_copy(what: &str, text: &str) -> Markup {
     html! {
         div.copy {
             div.bar { span { (what) } button type="button" aria-label={ "Copy: " (what) } { "Copy" } }
-            pre tabindex="0" { code { (text) } }
+            pre tabindex="0" { code { @for piece in pieces(text) { span { (piece) } } } }
         }
     }
+}
+
+/// A command cut before each flag, so that a short line does not break inside one; other text in one piece.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut cuts: Vec<usize> = text.match_indices(" --").map(|(place, _)| place + 1).collect();
+    if text.contains('\n') {
+        cuts.clear();
+    }
+    cuts.insert(0, 0);
+    cuts.push(text.len());
+    cuts.windows(2).map(|ends| &text[ends[0]..ends[1]]).collect()
 }
 
 /// fio's name for a way to issue requests, and how many of its jobs carry the depth; `None` for what fio lacks.

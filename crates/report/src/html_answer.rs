@@ -4,7 +4,7 @@ use analyse::{Bound, CellFinding, Cost, Curve, Findings};
 use maud::{Markup, html};
 use spec::Direction;
 
-use crate::html_format::{UNKNOWN, date, mbps, number, path, size};
+use crate::html_format::{UNKNOWN, date, mbps, number, path_words, size};
 
 /// The top of the page: what was measured, the verdict and the key figures.
 pub fn answer(findings: &Findings) -> Markup {
@@ -54,7 +54,7 @@ fn peak_tile(findings: &Findings, rw: Direction) -> Markup {
     let fitting = findings.cells.iter().filter(|cell| cell.rw == rw && !cell.cached);
     let best = fitting.max_by(|a, b| a.mbps.value.total_cmp(&b.mbps.value));
     let about = |c: &CellFinding| {
-        format!("{}, {} blocks, depth {}", path(c.pattern, c.cache, c.rw), size(c.bs_bytes as f64), c.iodepth)
+        format!("{}, {} blocks, depth {}", path_words(c.pattern, c.cache, c.rw), size(c.bs_bytes as f64), c.iodepth)
     };
     match best {
         Some(cell) => tile(what, &number(cell.mbps.value), "MB/s", &about(cell)),
@@ -75,10 +75,10 @@ fn half_power_tile(findings: &Findings) -> Markup {
     let Some(best) = best(Direction::Read).or_else(|| best(Direction::Write)) else {
         return tile("Half power", UNKNOWN, "", "not measured");
     };
-    let way = |c: &Curve| (c.pattern, c.cache, c.rw);
-    let alone = fitting().find(|c| way(c) == way(best) && c.iodepth == 1 && best.iodepth != 1);
-    let alone = alone.map_or_else(String::new, |curve| format!("; at depth 1 {}", half_power_size(curve)));
-    let about = format!("{} at depth {}{alone}", path(best.pattern, best.cache, best.rw), best.iodepth);
+    let path = |c: &Curve| (c.pattern, c.cache, c.rw);
+    let alone = fitting().find(|c| path(c) == path(best) && c.iodepth == 1 && best.iodepth != 1);
+    let alone = alone.map_or_else(String::new, |curve| format!("; {} at depth 1", half_power_size(curve)));
+    let about = format!("{} at depth {}{alone}", path_words(best.pattern, best.cache, best.rw), best.iodepth);
     let whole = half_power_size(best);
     let (value, unit) = whole.rsplit_once(' ').unwrap_or((&whole, ""));
     tile("Half power from", value, unit, &about)
@@ -90,8 +90,8 @@ fn cost_tile(findings: &Findings) -> Markup {
     let Some(cost) = charged.min_by_key(|cost| (!cost.cache.direct(), cost.rw, cost.pattern)) else {
         return tile("Processor cost", UNKNOWN, "", "not measured");
     };
-    let way = |c: &Cost| (c.pattern, c.cache, c.rw);
-    let soaker = findings.cost.iter().find(|other| other.bound == Bound::Soaker && way(other) == way(cost));
+    let path = |c: &Cost| (c.pattern, c.cache, c.rw);
+    let soaker = findings.cost.iter().find(|other| other.bound == Bound::Soaker && path(other) == path(cost));
     let above = soaker.map_or_else(String::new, |soaker| {
         let (fixed, marginal) = (soaker.fixed_us.value, soaker.marginal_us_per_kib.value);
         format!("; all the machine spent: {} + {} a KiB", number(fixed), number(marginal))

@@ -1,6 +1,6 @@
 //! Which charts does the page have? A place for each, which the page's script draws in, with its table behind it.
 //!
-//! A *way* is one pattern, cache setting and direction; every kind of chart has one small multiple a way.
+//! A *path* is one pattern, cache setting and direction; every kind of chart has one small multiple a path.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,17 +9,17 @@ use analyse::{Bound, CellFinding, Cost, Findings};
 use maud::{Markup, html};
 use spec::{Cache, Direction, Pattern};
 
-use crate::html_format::{UNKNOWN, heading, number, path, size, span};
+use crate::html_format::{UNKNOWN, heading, number, path_words, size, span};
 
-/// One way through the path: what the small multiples differ in.
+/// One pattern, cache setting and direction: what the small multiples differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Way {
+pub struct Path {
     pub pattern: Pattern,
     pub cache: Cache,
     pub rw: Direction,
 }
 
-impl Way {
+impl Path {
     fn of(cell: &CellFinding) -> Self {
         Self { pattern: cell.pattern, cache: cell.cache, rw: cell.rw }
     }
@@ -30,36 +30,38 @@ impl Way {
     }
 
     fn words(self) -> String {
-        path(self.pattern, self.cache, self.rw)
+        path_words(self.pattern, self.cache, self.rw)
     }
 }
 
-/// Every way that was measured: direct before buffered, so that the device's own charts stand together.
-pub fn ways(findings: &Findings) -> Vec<Way> {
-    let distinct: BTreeSet<Way> = findings.cells.iter().map(Way::of).collect();
-    let mut ways: Vec<Way> = distinct.into_iter().collect();
-    ways.sort_by_key(|way| (!way.cache.direct(), way.pattern, way.rw, way.cache));
-    ways
+/// Every path that was measured: direct before buffered, so that the device's own charts stand together.
+pub fn paths(findings: &Findings) -> Vec<Path> {
+    let distinct: BTreeSet<Path> = findings.cells.iter().map(Path::of).collect();
+    let mut paths: Vec<Path> = distinct.into_iter().collect();
+    paths.sort_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
+    paths
 }
 
-/// The cells of one way, with the block sizes and depths that occur among them.
+/// The cells of one path, with the block sizes and depths that occur among them.
 struct Grid<'a> {
-    way: Way,
+    path: Path,
     cells: Vec<&'a CellFinding>,
     sizes: Vec<u64>,
     depths: Vec<u32>,
 }
 
 impl<'a> Grid<'a> {
-    fn of(findings: &'a Findings, way: Way) -> Self {
-        let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| Way::of(cell) == way).collect();
+    fn of(findings: &'a Findings, path: Path) -> Self {
+        let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| Path::of(cell) == path).collect();
         let sizes: BTreeSet<u64> = cells.iter().map(|cell| cell.bs_bytes).collect();
         let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
-        Self { way, cells, sizes: sizes.into_iter().collect(), depths: depths.into_iter().collect() }
+        Self { path, cells, sizes: sizes.into_iter().collect(), depths: depths.into_iter().collect() }
     }
 
-    fn best_mbps(&self) -> f64 {
-        self.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max)
+    /// A cell's share of the best of its path, 0 where nothing moved at all.
+    fn share(&self, cell: &CellFinding) -> f64 {
+        let best = self.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+        if best > 0.0 { cell.mbps.value / best } else { 0.0 }
     }
 
     /// A table of block sizes down and depths across; `say` writes one cell.
@@ -91,11 +93,11 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// A place for a chart of one kind and way, and its table.
+/// A place for a chart of one kind and path, and its table.
 fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
-    let words = heading(&grid.way.words());
+    let words = heading(&grid.path.words());
     html! {
-        figure.chart data-chart=(kind) data-way=(grid.way.key()) {
+        figure.chart data-chart=(kind) data-path=(grid.path.key()) {
             figcaption { (words) }
             div.plot role="img" aria-label={ (words) ": " (what) ". The numbers are in the table that follows." } {
                 p.pending { "This chart is drawn by the page's script." }
@@ -107,7 +109,7 @@ fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
 
 /// The four sections of charts; nothing where no cell was measured.
 pub fn charts(findings: &Findings) -> Markup {
-    let grids: Vec<Grid> = ways(findings).into_iter().map(|way| Grid::of(findings, way)).collect();
+    let grids: Vec<Grid> = paths(findings).into_iter().map(|path| Grid::of(findings, path)).collect();
     html! {
         @if !grids.is_empty() {
             noscript { p.lead { "The charts need JavaScript; the tables below them do not." } }
@@ -153,7 +155,7 @@ fn heat(grids: &[Grid]) -> Markup {
                 @for grid in grids {
                     (figure("heat", grid, "a map of throughput over block size and depth",
                         grid.table("Share of the best, in percent", |cell| {
-                            format!("{:.0}", 100.0 * cell.mbps.value / grid.best_mbps())
+                            format!("{:.0}", 100.0 * grid.share(cell))
                         })))
                 }
             }
@@ -166,8 +168,8 @@ fn latency(grids: &[Grid]) -> Markup {
         section #latency {
             h2 { "Throughput against latency" }
             p.lead {
-                "What more depth buys and what it costs: each line runs through the depths of one block size (their \
-                 numbers stand at the points). Solid is the median, dotted the 99th percentile. Where a line turns \
+                "What more depth buys and what it costs: each line runs through the depths of one block size, from \
+                 the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. Where a line turns \
                  upwards, depth no longer adds throughput, only waiting."
             }
             div.multiples {
@@ -193,7 +195,7 @@ fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
             }
             div.multiples {
                 @for grid in grids {
-                    (figure("cost", grid, &cost_words(findings, grid.way),
+                    (figure("cost", grid, &cost_words(findings, grid.path),
                         grid.table("Microseconds a request, charged / soaker", |cell| {
                             let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
                             format!("{} / {soaker}", number(cell.charged_us))
@@ -204,9 +206,9 @@ fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
     }
 }
 
-/// The fits of one way in words, for those who do not see the chart.
-fn cost_words(findings: &Findings, way: Way) -> String {
-    let same = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == (way.pattern, way.cache, way.rw);
+/// The fits of one path in words, for those who do not see the chart.
+fn cost_words(findings: &Findings, path: Path) -> String {
+    let same = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == (path.pattern, path.cache, path.rw);
     let mut words = "processor time a request against block size".to_string();
     for cost in findings.cost.iter().filter(same) {
         let bound = if cost.bound == Bound::Charged { "charged" } else { "soaker" };

@@ -48,7 +48,11 @@ pub fn size(bytes: f64) -> String {
         return format!("{bytes:.0} B");
     };
     let count = bytes / *unit as f64;
-    if count.fract() == 0.0 { format!("{} {name}", grouped(&format!("{count:.0}"))) } else { format!("{} {name}", number(count)) }
+    if count.fract() == 0.0 {
+        format!("{} {name}", grouped(&format!("{count:.0}")))
+    } else {
+        format!("{} {name}", number(count))
+    }
 }
 
 /// A span given in microseconds.
@@ -67,7 +71,7 @@ pub fn ends(interval: &Interval) -> Option<String> {
 }
 
 /// A path in words, as in `random direct read`.
-pub fn path(pattern: Pattern, cache: Cache, rw: Direction) -> String {
+pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
     let cache = match cache {
         Cache::Both => "buffered",
         Cache::Os => "buffered durable",
@@ -132,7 +136,10 @@ mod tests {
 
     #[test]
     fn sizes_and_spans_take_the_unit_that_fits() {
-        assert_eq!([size(512.0), size(4096.0), size(12_700.0), size(1048576.0)], ["512 B", "4 KiB", "12.4 KiB", "1 MiB"]);
+        assert_eq!(
+            [size(512.0), size(4096.0), size(12_700.0), size(1048576.0)],
+            ["512 B", "4 KiB", "12.4 KiB", "1 MiB"]
+        );
         assert_eq!([span(84.2), span(1240.0), span(2.5e6)], ["84.2 µs", "1.24 ms", "2.50 s"]);
     }
 

@@ -97,7 +97,9 @@ fn settings(findings: &Findings, records: &[Record]) -> Vec<Fact> {
         records.iter().filter_map(|record| record.run.experiment).map(|experiment| experiment.word()).collect();
     let most = findings.cells.iter().map(|cell| cell.runs).max();
     let least = findings.cells.iter().map(|cell| cell.runs).min();
-    let each = least.zip(most).map(|(least, most)| if least == most { most.to_string() } else { format!("{least} to {most}") });
+    let each = least
+        .zip(most)
+        .map(|(least, most)| if least == most { most.to_string() } else { format!("{least} to {most}") });
     let span_bytes = records.iter().map(|record| record.span_bytes).max();
     vec![
         ("Began", (findings.started_unix_ms > 0).then(|| date(findings.started_unix_ms))),
@@ -177,13 +179,17 @@ const WORDS: [(&str, &str, &str); 15] = [
     ),
     ("fixed", "fixed time", "a of that fit at depth 1: what a request takes whatever its size."),
     ("stream", "one stream", "1/b of that fit: the rate at which a single request's bytes move once it has begun."),
-    ("parallelism", "side by side", "How many requests make progress at once, where depth stops helping before a ceiling does."),
-    ("ceiling", "ceiling", "A rate that neither larger (or, in requests a second, smaller) blocks nor more depth get past."),
     (
-        "cost",
-        "cost",
-        "Processor time a request, fitted over block sizes as fixed + marginal × KiB.",
+        "parallelism",
+        "side by side",
+        "How many requests make progress at once, where depth stops helping before a ceiling does.",
     ),
+    (
+        "ceiling",
+        "ceiling",
+        "A rate that neither larger (or, in requests a second, smaller) blocks nor more depth get past.",
+    ),
+    ("cost", "cost", "Processor time a request, fitted over block sizes as fixed + marginal × KiB."),
     (
         "charged",
         "charged",
@@ -196,17 +202,17 @@ const WORDS: [(&str, &str, &str); 15] = [
          baseline is all that the machine spent, interrupts and kernel threads included. Measured in runs of its own.",
     ),
     ("saturates", "one core saturates", "Throughput at which the cost of its requests fills one processor."),
-    ("permb", "ms/MB", "Processor milliseconds for a decimal megabyte (as many CPU-seconds a gigabyte), at the smallest and the largest block size."),
+    (
+        "permb",
+        "ms/MB",
+        "Processor milliseconds for a decimal megabyte (as many CPU-seconds a gigabyte), at the smallest and the largest block size.",
+    ),
     (
         "latency",
         "latency",
         "From just before a request is submitted until its completion is reaped; p99 is what 99% of requests stay at or below.",
     ),
-    (
-        "interval",
-        "interval",
-        "A 95% t interval over the means of a cell's runs, not over the requests within one.",
-    ),
+    ("interval", "interval", "A 95% t interval over the means of a cell's runs, not over the requests within one."),
 ];
 
 /// The definitions that the tables' headings and the text above are linked to.

@@ -18,7 +18,8 @@ struct Scale {
 impl Scale {
     /// The decades that hold every figure of `levels` and its half; `None` where there is no figure.
     fn of(levels: &[LevelFinding]) -> Option<Self> {
-        let figures = levels.iter().flat_map(|level| [level.pap_mbps.map(|pap| pap / 2.0), level.pap_mbps, level.rap_mbps]);
+        let figures =
+            levels.iter().flat_map(|level| [level.pap_mbps.map(|pap| pap / 2.0), level.pap_mbps, level.rap_mbps]);
         let known: Vec<f64> = figures.flatten().filter(|mbps| mbps.is_finite() && *mbps > 0.0).collect();
         let low = known.iter().copied().reduce(f64::min)?;
         let high = known.iter().copied().reduce(f64::max)?;

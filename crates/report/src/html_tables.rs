@@ -1,10 +1,10 @@
-//! What are the constants of each way? Tables of half power, of what stands in the way, and of processor cost.
+//! What are the constants of each path? Tables of half power, of what stands in the path, and of processor cost.
 
 use analyse::{Bound, Cost, Curve, Findings, Interval, Limits};
 use maud::{Markup, html};
 
 use crate::html_answer::{half_power_size, share};
-use crate::html_format::{UNKNOWN, ends, heading, number, path, size};
+use crate::html_format::{UNKNOWN, ends, heading, number, path_words, size};
 
 /// A heading of a column: its words, and the definition that it is linked to.
 type Column = (&'static str, Option<&'static str>);
@@ -69,7 +69,7 @@ fn half_power(curves: &[Curve]) -> Markup {
     let body = html! {
         @for curves in curves.chunk_by(same) {
             tbody {
-                tr.group { th colspan="6" scope="rowgroup" { (heading(&path(curves[0].pattern, curves[0].cache, curves[0].rw))) } }
+                tr.group { th colspan="6" scope="rowgroup" { (heading(&path_words(curves[0].pattern, curves[0].cache, curves[0].rw))) } }
                 @for curve in curves {
                     tr {
                         th scope="row" { (curve.iodepth) }
@@ -96,7 +96,7 @@ fn n_half(curve: &Curve) -> Markup {
 
 fn limits(limits: &[Limits]) -> Markup {
     let columns: [Column; 6] = [
-        ("Way", None),
+        ("Path", None),
         ("Fixed, µs a request", Some("fixed")),
         ("One stream, MB/s", Some("stream")),
         ("Side by side", Some("parallelism")),
@@ -107,7 +107,7 @@ fn limits(limits: &[Limits]) -> Markup {
         tbody {
             @for limit in limits {
                 tr {
-                    th scope="row" { (heading(&path(limit.pattern, limit.cache, limit.rw))) }
+                    th scope="row" { (heading(&path_words(limit.pattern, limit.cache, limit.rw))) }
                     td.number { (maybe(limit.fixed_us.as_ref())) }
                     td.number { (maybe(limit.stream_mbps.as_ref())) }
                     td.number { (limit.parallelism.map_or_else(|| UNKNOWN.to_string(), number)) }
@@ -122,7 +122,7 @@ fn limits(limits: &[Limits]) -> Markup {
 
 fn cost(costs: &[Cost]) -> Markup {
     let columns: [Column; 7] = [
-        ("Way", None),
+        ("Path", None),
         ("Bound", Some("charged")),
         ("Fixed, µs a request", Some("cost")),
         ("Marginal, µs a KiB", Some("cost")),

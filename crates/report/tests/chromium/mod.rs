@@ -1,0 +1,147 @@
+//! What does a browser make of a page? Served on the loopback, opened in chromium without a window, told back.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Long enough for a busy machine; only a page that never answers takes it.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A browser that is installed here.
+pub struct Chromium {
+    program: PathBuf,
+}
+
+/// What came back from a page.
+pub struct Told {
+    /// The text that the page's probe posted.
+    pub message: String,
+    /// What the browser's console showed.
+    pub console: Vec<String>,
+    /// What was asked of the server besides the page.
+    pub unexpected: Vec<String>,
+}
+
+/// One request that arrived.
+struct Arrival {
+    path: String,
+    body: String,
+}
+
+impl Chromium {
+    /// The first of chromium's names in the search path; `None`, said aloud, where there is none.
+    pub fn find() -> Option<Self> {
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+        let mut places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        let program = places.find(|place| place.exists());
+        if program.is_none() {
+            assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "chromium is not installed");
+            eprintln!("skipped: the charts were not drawn, chromium is not installed");
+        }
+        program.map(|program| Self { program })
+    }
+
+    /// Opens `page` in a frame of `width` pixels, light or dark, and waits for the message that it posts.
+    pub fn open(&self, page: &str, width: u32, dark: bool) -> Told {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, arrivals) = channel();
+        serve(listener, Arc::new(around(width)), Arc::new(page.to_string()), sender);
+        let folder = tempfile::tempdir().unwrap();
+        let mut browser = Command::new(&self.program)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
+            .args(["--window-size=1500,3200", "--enable-logging=stderr", "--remote-debugging-port=0"])
+            .arg(format!("--blink-settings=preferredColorScheme={}", if dark { 0 } else { 1 }))
+            .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+            .arg(format!("http://{address}/around"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = read_log(&mut browser);
+        let (message, unexpected) = wait_for_message(&arrivals);
+        browser.kill().unwrap();
+        browser.wait().unwrap();
+        let log = log.join().unwrap();
+        let console = log.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_string).collect();
+        Told { message: message.unwrap_or_else(|| panic!("the page told nothing\n{log}")), console, unexpected }
+    }
+}
+
+/// The page around the frame: a window cannot be as narrow as a telephone, a frame can.
+fn around(width: u32) -> String {
+    format!(
+        "<!doctype html><meta name=color-scheme content='light dark'><link rel=icon href='data:,'><script>\
+         addEventListener('message', (event) => fetch('/told', {{ method: 'POST', body: event.data }}));\
+         </script><iframe src=/page style='width:{width}px;height:3000px;border:0'></iframe>"
+    )
+}
+
+fn read_log(browser: &mut Child) -> thread::JoinHandle<String> {
+    let mut stderr = browser.stderr.take().expect("it is piped");
+    thread::spawn(move || {
+        let mut log = Vec::new();
+        let _ = stderr.read_to_end(&mut log);
+        String::from_utf8_lossy(&log).into_owned()
+    })
+}
+
+/// A thread for each connection: browsers open some that they never use.
+fn serve(listener: TcpListener, around: Arc<String>, page: Arc<String>, arrivals: Sender<Arrival>) {
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (around, page, arrivals) = (around.clone(), page.clone(), arrivals.clone());
+            thread::spawn(move || answer(stream, &around, &page, &arrivals));
+        }
+    });
+}
+
+/// Reads one request, answers it, and closes; `None` where the other side gave up.
+fn answer(stream: TcpStream, around: &str, page: &str, arrivals: &Sender<Arrival>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        if header.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = header.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let path = line.split(' ').nth(1)?.to_string();
+    let text = match path.as_str() {
+        "/around" => around,
+        "/page" => page,
+        _ => "",
+    };
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\nContent-Length:";
+    let mut stream = reader.into_inner();
+    stream.write_all(format!("{head} {}\r\n\r\n{text}", text.len()).as_bytes()).ok()?;
+    arrivals.send(Arrival { path, body: String::from_utf8_lossy(&body).into_owned() }).ok()
+}
+
+fn wait_for_message(arrivals: &Receiver<Arrival>) -> (Option<String>, Vec<String>) {
+    let until = Instant::now() + PATIENCE;
+    let mut unexpected = Vec::new();
+    while let Ok(arrival) = arrivals.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        match arrival.path.as_str() {
+            "/told" => return (Some(arrival.body), unexpected),
+            "/around" | "/page" => {}
+            other => unexpected.push(other.to_string()),
+        }
+    }
+    (None, unexpected)
+}

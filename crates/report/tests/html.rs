@@ -1,0 +1,153 @@
+//! Is the page safe, small and alone? Findings are rendered, and the text is looked at.
+
+#[path = "../examples/sample_report.rs"]
+mod sample_report;
+
+use analyse::Findings;
+use record::{Machine, Record};
+use sample_report::sample;
+
+/// What a page may weigh, plotly.js included.
+const MOST_BYTES: usize = 2_500_000;
+
+fn page(findings: &Findings, records: &[Record]) -> String {
+    let mut out = Vec::new();
+    report::html(findings, records, "halfpower study '/srv/<b>'", &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The text of the script element with this id.
+fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = page.find(&format!("<script id=\"{id}\"")).unwrap();
+    let start = start + page[start..].find('>').unwrap() + 1;
+    &page[start..start + page[start..].find("</script>").unwrap()]
+}
+
+/// Findings of a study that has not begun.
+fn nothing() -> Findings {
+    let (findings, _) = sample();
+    Findings {
+        machine: Machine::default(),
+        filesystem: None,
+        device: None,
+        started_unix_ms: 0,
+        runs: 0,
+        seconds: 0.0,
+        verdict: Vec::new(),
+        levels: Vec::new(),
+        curves: Vec::new(),
+        limits: Vec::new(),
+        cost: Vec::new(),
+        advice: Vec::new(),
+        warnings: Vec::new(),
+        cells: Vec::new(),
+        harness_ns_per_io: 0.0,
+        ..findings
+    }
+}
+
+#[test]
+fn no_name_or_sentence_becomes_markup() {
+    let (mut findings, records) = sample();
+    let hostile = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&<!--";
+    findings.target = format!("/srv/{hostile}");
+    findings.verdict.push(hostile.to_string());
+    findings.warnings.push(hostile.to_string());
+    findings.levels[0].level = hostile.to_string();
+    findings.levels[0].source = hostile.to_string();
+    findings.bottleneck.why = hostile.to_string();
+    findings.advice[0].sentence = hostile.to_string();
+    findings.cost[0].path = hostile.to_string();
+    findings.machine.cpu_model = hostile.to_string();
+    findings.device.as_mut().unwrap().model = Some(hostile.to_string());
+    let page = page(&findings, &records);
+    for raw in ["<script>alert", "<img", "<!--", "/srv/<b>"] {
+        assert!(!page.contains(raw), "{raw} got through");
+    }
+    assert_eq!(page.matches("<script").count(), 3, "data, library and the page's own");
+    assert!(page.contains("&lt;img src=x onerror"));
+    let data: serde_json::Value = serde_json::from_str(embedded(&page, "data")).unwrap();
+    assert_eq!(data["findings"]["target"], findings.target.as_str());
+    assert!(!embedded(&page, "data").contains('<'));
+}
+
+#[test]
+fn the_page_stays_below_its_limit() {
+    let (findings, records) = sample();
+    assert!(page(&findings, &records).len() < MOST_BYTES);
+    let many: Vec<Record> = records.iter().cycle().take(records.len() * 20).cloned().collect();
+    let page = page(&findings, &many);
+    assert!(page.len() < MOST_BYTES, "{} bytes", page.len());
+    let data: serde_json::Value = serde_json::from_str(embedded(&page, "data")).unwrap();
+    let left_out = many.len() - data["runs"]["rows"].as_array().unwrap().len();
+    assert!(left_out > 0 && page.contains(&format!("The last {left_out} runs found no room")));
+}
+
+#[test]
+fn the_embedded_data_are_the_findings_and_the_runs() {
+    let (findings, records) = sample();
+    let data: serde_json::Value = serde_json::from_str(embedded(&page(&findings, &records), "data")).unwrap();
+    let cells = data["findings"]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), findings.cells.len());
+    for (told, cell) in cells.iter().zip(&findings.cells) {
+        let mbps = told["mbps"]["value"].as_f64().unwrap();
+        assert!((mbps / cell.mbps.value - 1.0).abs() < 1e-5);
+        assert_eq!(told["bs_bytes"], cell.bs_bytes);
+    }
+    let column = |name: &str| data["runs"]["columns"].as_array().unwrap().iter().position(|c| c == name).unwrap();
+    let rows = data["runs"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), records.len());
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(row[column("bytes")], record.bytes);
+        assert_eq!(row[column("rw")], record.run.workload.rw.word());
+    }
+}
+
+#[test]
+fn nothing_in_the_page_points_outside_it() {
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    let library = embedded(&page, "library");
+    let own = page.replace(library, "");
+    for attribute in ["src=\"", "href=\"", "action=\"", "url("] {
+        for (place, _) in own.match_indices(attribute) {
+            let end = &own[place + attribute.len()..];
+            assert!(end.starts_with('#') || end.starts_with("data:"), "{attribute}{}", &end[..40]);
+        }
+    }
+    assert!(!own.contains("http://") && !own.contains("https://") && !own.contains("@import"));
+    assert!(own.contains("default-src 'none'"));
+    assert!(library.len() > 1_000_000 && !library.contains('<'));
+}
+
+#[test]
+fn every_link_within_the_page_leads_somewhere() {
+    let (findings, records) = sample();
+    for page in [page(&findings, &records), page(&nothing(), &[])] {
+        for (place, _) in page.match_indices("href=\"#") {
+            let id = page[place + 7..].split('"').next().unwrap();
+            assert!(page.contains(&format!("id=\"{id}\"")), "#{id} is not there");
+        }
+    }
+}
+
+#[test]
+fn a_study_without_records_still_makes_a_page() {
+    let page = page(&nothing(), &[]);
+    assert!(page.contains("Nothing has been measured yet"));
+    let text = page.split("<script").next().unwrap();
+    assert!(!text.contains("<figure") && !text.contains("id=\"path\"") && !text.contains("NaN"));
+}
+
+#[test]
+fn each_level_shows_both_figures_and_unknown_is_said() {
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    let ladder = &page[page.find("<ol class=\"ladder\"").unwrap()..page.find("</ol>").unwrap()];
+    assert_eq!(ladder.matches("<svg").count(), findings.levels.len());
+    assert_eq!(ladder.matches("class=\"narrowest\"").count(), 1);
+    let known = findings.levels.iter().filter(|level| level.pap_mbps.is_some()).count();
+    assert_eq!(ladder.matches("class=\"half\"").count(), known);
+    assert_eq!(ladder.matches("<span class=\"unknown\">unknown").count(), findings.levels.len() - known);
+    assert!(ladder.contains("1\u{202f}970 (<b>1\u{202f}730</b>) MB/s"));
+}
