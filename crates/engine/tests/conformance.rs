@@ -149,6 +149,18 @@ fn no_two_written_blocks_are_alike() {
 }
 
 #[test]
+fn a_request_may_be_shorter_than_its_slot() {
+    over_all(|case, file| {
+        let disk = fill(file, 1 << 18);
+        let mut engine = case.open(file, 2, 65536);
+        let done = carry(&mut *engine, &requests(Operation::Write, 8192, [0, 131072]));
+        assert!(all_moved(&done, 8192), "{case:?}");
+        assert_eq!(contents(file, 8192, 65536), disk[8192..][..65536], "{case:?}: nothing behind it was touched");
+        assert!(all_moved(&carry(&mut *engine, &requests(Operation::Read, 4096, [0, 4096])), 4096), "{case:?}");
+    });
+}
+
+#[test]
 fn requests_below_a_block_are_marked_too() {
     over_all(|case, file| {
         if case.mode.direct {

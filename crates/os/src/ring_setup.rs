@@ -8,7 +8,7 @@ use io_uring::{Builder, IoUring};
 use crate::OsError;
 
 /// Buffers that the kernel lets a ring register.
-pub(crate) const MOST_REGISTERED: u32 = 16384;
+const MOST_REGISTERED: usize = 16384;
 
 /// Whether rings can be had here; what the kernel says if not.
 ///
@@ -18,29 +18,47 @@ pub fn available() -> Result<(), OsError> {
     set_up(1).map(|_| ())
 }
 
-/// The leanest ring that this kernel knows: completions are delivered when we ask and never interrupt us (6.1),
-/// or at least not by an interrupt between processors (5.19), or as it comes.
+/// Flags of a ring.
+type Flags = fn(&mut Builder);
+
+/// From the leanest on: completions are delivered when we ask and never interrupt us (Linux 6.1), or at least not
+/// by an interrupt between processors (5.19), or as it comes.
+pub(crate) const LEANEST: [Flags; 3] = [
+    |ring| {
+        ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all();
+    },
+    |ring| {
+        ring.setup_coop_taskrun().setup_submit_all();
+    },
+    |_| (),
+];
+
+/// The leanest ring that this kernel knows.
 pub(crate) fn set_up(entries: u32) -> Result<IoUring, OsError> {
-    let leanest: [fn(&mut Builder); 3] = [
-        |ring| {
-            ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all();
-        },
-        |ring| {
-            ring.setup_coop_taskrun().setup_submit_all();
-        },
-        |_| (),
-    ];
-    let mut refused = None;
-    for flags in leanest {
-        let mut builder = IoUring::builder();
-        flags(&mut builder);
-        match builder.dontfork().build(entries) {
-            Ok(ring) => return Ok(ring),
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = Some(error),
-            Err(error) => return Err(refusal(&error)),
+    let mut outcome = Err(io::Error::from_raw_os_error(libc::EINVAL));
+    for flags in LEANEST {
+        if outcome.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) {
+            outcome = set_up_as(flags, entries);
         }
     }
-    Err(refusal(&refused.expect("each way was tried")))
+    outcome.map_err(|error| refusal(&error))
+}
+
+pub(crate) fn set_up_as(flags: Flags, entries: u32) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    flags(&mut builder);
+    patiently(|| builder.dontfork().build(entries))
+}
+
+/// Tries again where locked memory is short: a ring that was just closed gives its own back a moment later.
+fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..20 {
+        match attempt() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => std::thread::sleep(Duration::from_millis(5)),
+            other => return other,
+        }
+    }
+    attempt()
 }
 
 /// What a refused ring means, and what would help.
@@ -61,24 +79,16 @@ pub(crate) fn refusal(error: &io::Error) -> OsError {
 
 /// Lets the kernel map the slots for good, where the limit on locked memory admits it.
 pub(crate) fn register(ring: &IoUring, slots: impl Iterator<Item = *mut u8>, bytes_each: usize) -> bool {
-    /// A ring that was just closed gives its locked memory back a moment later.
-    const TRIES: u32 = 10;
     let vectors: Vec<libc::iovec> =
         slots.map(|slot| libc::iovec { iov_base: slot.cast(), iov_len: bytes_each }).collect();
-    if vectors.len() > MOST_REGISTERED as usize {
+    if vectors.len() > MOST_REGISTERED {
         return false;
     }
-    let admitted = rustix::process::getrlimit(rustix::process::Resource::Memlock)
-        .current
-        .is_none_or(|limit| limit >= (vectors.len() * bytes_each) as u64);
-    let tries = if admitted { TRIES } else { 1 };
-    (0..tries).any(|attempt| {
-        if attempt > 0 {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        // SAFETY: the slots stay where they are until the ring is gone, or for good (see `drop`).
-        unsafe { ring.submitter().register_buffers(&vectors) }.is_ok()
-    })
+    // SAFETY: the slots stay where they are until the ring is gone, or for good (see the ring's `drop`).
+    let attempt = || unsafe { ring.submitter().register_buffers(&vectors) };
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    let may_succeed = limit.is_none_or(|limit| limit > (vectors.len() * bytes_each) as u64);
+    if may_succeed { patiently(attempt).is_ok() } else { attempt().is_ok() }
 }
 
 #[cfg(test)]
