@@ -169,3 +169,20 @@ fn a_coarse_grid_is_enough() {
         }
     }
 }
+
+/// The same noise on systems without a ceiling: none is invented, nor a second one where there is one.
+#[test]
+fn noise_from_run_to_run_invents_no_ceiling() {
+    let question = question();
+    let mut invented = Vec::new();
+    for system in ["disks=1", "disks=4", "disks=64", "fixed=8ms,rate=150MB/s", "disks=4,shared=1200MB/s"] {
+        for seed in 1..=20 {
+            let (disk, findings) = findings(&format!("{system},noise=3%,seed={seed}"), &question);
+            let limits = &findings.limits[0];
+            if limits.ceiling_iops.is_some() || (limits.ceiling_mbps.is_some() && disk.shared.is_none()) {
+                invented.push((system, seed, limits.ceiling_mbps, limits.ceiling_iops));
+            }
+        }
+    }
+    assert!(invented.len() <= 2, "{} of 100: {invented:#?}", invented.len());
+}
