@@ -5,7 +5,7 @@ mod sample;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use record::{Record, RecordError, StudyFile};
+use record::{COLUMNS, Record, RecordError, StudyFile};
 use rusqlite::Connection;
 use sample::{environment, question, record, records};
 use spec::{Bytes, Nanos, Question};
@@ -225,4 +225,21 @@ fn the_columns_say_what_the_record_says() {
     assert_eq!(one("SELECT CAST(mbps AS TEXT) FROM record WHERE repeat = 1")[..6], of.mbps().to_string()[..6]);
     assert_eq!(one("SELECT CAST(count(*) AS TEXT) FROM record WHERE experiment IS NULL"), "2");
     assert_eq!(one("SELECT CAST(sum(soaker_lost_ns) AS TEXT) FROM record WHERE pass = 'soaker'"), "246913578");
+}
+
+#[test]
+fn the_page_about_the_study_file_names_every_column_and_its_queries_run() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study-file.md");
+    let page = fs::read_to_string(page).unwrap();
+    let named: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |")).map(|(name, _)| name).collect();
+    assert_eq!(named, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
+    let (_folder, path) = place();
+    study_of(&path, &records(24));
+    let database = Connection::open(&path).unwrap();
+    let queries: Vec<&str> = page.split("```sql").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(queries.len(), 2);
+    for query in queries {
+        database.prepare(query).and_then(|mut query| query.query([])?.next().map(drop)).unwrap();
+    }
 }

@@ -43,7 +43,7 @@ fn a_study_without_runs_says_so() {
 fn a_peak_that_nobody_advertises_is_unknown() {
     let mut findings = Findings { levels: vec![level("device", None, Some(1800.0))], ..full() };
     findings.levels[0].narrowest = true;
-    findings.bottleneck.next = "unknown".into();
+    findings.bottleneck.next = "unknown: no other limit is known".into();
     findings.curves.iter_mut().for_each(|curve| (curve.n_half_bytes, curve.rap_over_pap) = (None, None));
     let text = printed(&findings, 100, false);
     assert_golden("unknown.txt", &text);
@@ -64,6 +64,13 @@ fn too_much_for_a_screen_gives_way_and_is_counted() {
         assert!(text.starts_with("/data: 216 runs") && text.contains("What to set"), "{text}");
         assert!(text.contains("... and 29 more warnings"), "{text}");
     }
+}
+
+#[test]
+fn a_long_target_leaves_room_for_the_rest_of_the_headline() {
+    let findings = Findings { target: format!("sim:{}", "fixed=80us,".repeat(20)), ..full() };
+    let text = printed(&findings, 100, false);
+    assert!(text.starts_with("sim:fixed=80us,") && text.lines().next().unwrap().contains("...: 216 runs"), "{text}");
 }
 
 #[test]

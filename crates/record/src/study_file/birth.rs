@@ -65,7 +65,8 @@ fn write(draft: &Path, question: &Question, environment: &Environment) -> rusqli
 }
 
 fn layout() -> String {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| format!("{} {}", column.name, column.kind)).collect();
+    let columns: Vec<String> =
+        COLUMNS.iter().map(|column| format!("{:13}{} {}", "", column.name, column.kind)).collect();
     format!(
         "PRAGMA application_id = {APPLICATION_ID};
          PRAGMA user_version = {LAYOUT};
@@ -73,10 +74,10 @@ fn layout() -> String {
          CREATE TABLE environment (environment_id INTEGER PRIMARY KEY, environment TEXT NOT NULL UNIQUE);
          CREATE TABLE record (record_id INTEGER PRIMARY KEY,
              environment_id INTEGER NOT NULL REFERENCES environment,
-             {},
+{},
              record TEXT NOT NULL, record_fnv1a INTEGER NOT NULL);
          CREATE UNIQUE INDEX one_run ON record (ifnull(experiment, ''), workload, pass, repeat);",
-        columns.join(", ")
+        columns.join(",\n")
     )
 }
 

@@ -9,6 +9,8 @@ use super::{Item, Section, Tone};
 
 /// Stands where something is not known.
 const UNKNOWN: &str = "unknown";
+/// Characters of a target that may be long, as that of a simulated system is.
+const TARGET: usize = 48;
 /// Warnings that are shown before `and more`.
 const WARNINGS: usize = 3;
 
@@ -37,7 +39,8 @@ fn answer(findings: &Findings, width: usize) -> Section {
 fn headline(findings: &Findings) -> String {
     let machine = &findings.machine;
     let runs = if findings.runs == 1 { "run" } else { "runs" };
-    let mut text = format!("{}: {} {runs} in {} s", findings.target, findings.runs, number(findings.seconds));
+    let target = super::cut(&findings.target, TARGET);
+    let mut text = format!("{target}: {} {runs} in {} s", findings.runs, number(findings.seconds));
     if !machine.cpu_model.is_empty() {
         text += &format!("; {} x {}", machine.cpus, machine.cpu_model);
     }
@@ -67,7 +70,7 @@ fn path(findings: &Findings, width: usize) -> Section {
     let tones = findings.levels.iter().map(|level| if level.narrowest { Tone::Alert } else { Tone::Plain });
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
     let next = findings.bottleneck.next.trim_end_matches('.');
-    if !items.is_empty() && !next.is_empty() && next != UNKNOWN {
+    if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
         // The last line to give way: it is of use only with the levels above it.
         items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
     }
