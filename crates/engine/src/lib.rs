@@ -19,8 +19,8 @@ mod sync;
 use spec::Nanos;
 
 pub use errno::Errno;
-pub use open::{Opened, io_uring_available, open};
 pub(crate) use open::unavailable;
+pub use open::{Opened, io_uring_available, open};
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
