@@ -187,6 +187,7 @@ fn places_where_no_file_can_be_get_a_sentence() {
     let nowhere = folder.path().join("no/such/folder/study.halfpower");
     let error = StudyFile::open_or_create(&nowhere, &question(), &environment("6.1")).unwrap_err();
     assert!(matches!(error, RecordError::Unwritable { .. }), "{error}");
+    assert!(error.to_string().contains("study.halfpower cannot be written: No such file"), "{error}");
     assert!(matches!(StudyFile::open(&nowhere).unwrap_err(), RecordError::Unreadable { .. }));
     assert!(matches!(StudyFile::open(folder.path()).unwrap_err(), RecordError::NotAStudyFile { .. }));
     std::os::unix::fs::symlink("nowhere", &path).unwrap();

@@ -18,12 +18,16 @@ pub(super) fn create(path: &Path, question: &Question, environment: &Environment
     clear_orphan(path)?;
     let draft = beside(path, &format!("-new-{}", std::process::id()));
     let _ = fs::remove_file(&draft);
-    let made = write(&draft, question, environment).map_err(|error| unwritable(error.to_string())).and_then(|()| {
-        publish(&draft, path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => RecordError::Exists { path: path.to_path_buf() },
-            _ => unwritable(error.to_string()),
-        })
-    });
+    // The system says more plainly than SQLite why there can be no file.
+    let made = File::create_new(&draft)
+        .map_err(|error| unwritable(error.to_string()))
+        .and_then(|_| write(&draft, question, environment).map_err(|error| unwritable(error.to_string())))
+        .and_then(|()| {
+            publish(&draft, path).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => RecordError::Exists { path: path.to_path_buf() },
+                _ => unwritable(error.to_string()),
+            })
+        });
     let _ = fs::remove_file(&draft);
     made
 }

@@ -172,7 +172,7 @@ fn cost_lines(costs: &[Cost], intervals: bool) -> Vec<String> {
         Some(cost) => {
             format!("{} + {}", term(&cost.fixed_us, intervals), term(&cost.marginal_us_per_kib, intervals))
         }
-        None => "not measured".to_string(),
+        None => "-".to_string(),
     };
     let row = |path: &&str| {
         let (charged, soaker) = (of(path, Bound::Charged), of(path, Bound::Soaker));
