@@ -68,11 +68,15 @@ const Charts = (() => {
     return `rgb(${mix(0)}, ${mix(1)}, ${mix(2)})`;
   }
 
-  const short = (mbps) => (mbps >= 9999.5 ? `${(mbps / 1000).toFixed(1)}k` : mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2));
+  function short(mbps) {
+    if (mbps >= 9999.5) return `${(mbps / 1000).toFixed(1)}k`;
+    return mbps >= 99.5 ? mbps.toFixed(0) : mbps.toPrecision(2);
+  }
 
   // Relative luminance and contrast as WCAG 2 defines them; the text on a colour is whichever of two is clearer.
   function luminance(rgb) {
-    const [r, g, b] = rgb.match(/\d+/g).map((part) => (part / 255 <= 0.04045 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgb.match(/\d+/g).map((part) => linear(part / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   }
   const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
@@ -105,7 +109,8 @@ const Charts = (() => {
     const pad = Math.max((ends[1] - ends[0]) * margin, 0.12);
     const range = [ends[0] - pad, ends[1] + pad];
     const tickvals = ticks(10 ** range[0], 10 ** range[1]);
-    return { type: 'log', range, tickvals, ticktext: tickvals.map(say), gridcolor: look.line, zeroline: false, ticks: '' };
+    const ticktext = tickvals.map(say);
+    return { type: 'log', range, tickvals, ticktext, gridcolor: look.line, zeroline: false, ticks: '' };
   }
 
   // Every size has its grid line; labels are thinned on a narrow chart.
@@ -128,7 +133,8 @@ const Charts = (() => {
         yshift: 8, xshift: -50, showarrow: false, font: { size: 12, color: look.soft } }],
       showlegend: false,
       hovermode: 'closest',
-      hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { family: SANS, size: 13, color: look.ink }, align: 'left' },
+      hoverlabel: { bgcolor: look.card, bordercolor: look.soft, align: 'left',
+        font: { family: SANS, size: 13, color: look.ink } },
       dragmode: 'zoom',
       modebar: { bgcolor: 'rgba(0,0,0,0)', color: look.soft, activecolor: look.accent },
     };
@@ -137,12 +143,14 @@ const Charts = (() => {
   function hover(cell) {
     const soaker = cell.soaker_us === null ? '' : `, soaker ${number(cell.soaker_us)} µs`;
     const bad = cell.errors + cell.short_transfers;
+    const cached = cell.cached ? ', answered by a cache' : '';
+    const { value, low, high } = cell.mbps;
     return [
       `<b>${size(cell.bs_bytes)}, depth ${cell.iodepth}</b> (achieved ${number(cell.achieved_depth)})`,
-      `${number(cell.mbps.value)} MB/s (${number(cell.mbps.low)} to ${number(cell.mbps.high)}), ${number(cell.iops)} requests/s`,
+      `${number(value)} MB/s (${number(low)} to ${number(high)}), ${number(cell.iops)} requests/s`,
       `p50 ${span(cell.latency_us.p50)}, p99 ${span(cell.latency_us.p99)}, longest ${span(cell.latency_us.max)}`,
       `charged ${number(cell.charged_us)} µs a request${soaker}`,
-      `${cell.runs} runs, ${cell.engine}${cell.cached ? ', answered by a cache' : ''}${bad ? `, ${bad} failed or short` : ''}`,
+      `${cell.runs} runs, ${cell.engine}${cached}${bad ? `, ${bad} failed or short` : ''}`,
     ].join('<br>');
   }
   const HOVER = '%{customdata}<extra></extra>';
@@ -190,8 +198,8 @@ const Charts = (() => {
     if (of.pap) {
       chart.shapes = [{ type: 'line', xref: 'paper', x0: 0, x1: 1, y0: of.pap, y1: of.pap,
         line: { color: look.soft, width: 1.5, dash: 'dash' } }];
-      chart.annotations.push({ text: `PAP ${number(of.pap)}`, xref: 'paper', x: 0.01, xanchor: 'left', y: Math.log10(of.pap),
-        yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
+      chart.annotations.push({ text: `PAP ${number(of.pap)}`, xref: 'paper', x: 0.01, xanchor: 'left',
+        y: Math.log10(of.pap), yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
     }
     return { data, layout: chart };
   }
@@ -207,20 +215,22 @@ const Charts = (() => {
       const cell = at(depth, bytes);
       return cell ? pick(cell) : null;
     }));
-    const labelled = (c) => ({ x: size(c.bs_bytes), y: String(c.iodepth), share: (100 * c.mbps.value) / best, text: short(c.mbps.value) });
-    const numbers = cells.map(labelled);
+    const share = (cell) => cell.mbps.value / best;
     const data = [
-      { type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String), z: rows((c) => labelled(c).share), hoverongaps: false,
-        customdata: rows((c) => `${hover(c)}<br>${labelled(c).share.toFixed(0)}% of the best`), hovertemplate: HOVER,
-        zmin: 0, zmax: 100, xgap: 1, ygap: 1, colorscale: [[0, look.low], [1, look.accent]], showscale: false },
-      { ...QUIET, mode: 'text', x: numbers.map((l) => l.x), y: numbers.map((l) => l.y), text: numbers.map((l) => l.text),
-        textfont: { size: width < 420 ? 9 : 11, color: numbers.map((l) => legible([look.low, look.accent], l.share / 100)) } },
+      { type: 'heatmap', x: of.sizes.map(size), y: of.depths.map(String),
+        z: rows((c) => 100 * share(c)), zmin: 0, zmax: 100,
+        customdata: rows((c) => `${hover(c)}<br>${(100 * share(c)).toFixed(0)}% of the best`), hovertemplate: HOVER,
+        hoverongaps: false, xgap: 1, ygap: 1, colorscale: [[0, look.low], [1, look.accent]], showscale: false },
+      { ...QUIET, mode: 'text', x: cells.map((c) => size(c.bs_bytes)), y: cells.map((c) => String(c.iodepth)),
+        text: cells.map((c) => short(c.mbps.value)),
+        textfont: { size: width < 420 ? 9 : 11, color: cells.map((c) => legible([look.low, look.accent], share(c))) } },
     ];
     const labels = of.sizes.map(size);
     const every = Math.ceil((labels.length * 50) / Math.max(width - 100, 100));
-    const x = { type: 'category', showgrid: false, tickangle: 0, ticks: '', tickvals: labels, ticktext: labels.map((l, i) => (i % every ? '' : l)),
-      zeroline: false, categoryorder: 'array', categoryarray: labels };
-    const y = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array', categoryarray: of.depths.map(String) };
+    const category = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array' };
+    const x = { ...category, tickangle: 0, tickvals: labels, categoryarray: labels,
+      ticktext: labels.map((label, i) => (i % every ? '' : label)) };
+    const y = { ...category, categoryarray: of.depths.map(String) };
     const chart = layout(look, x, y, 'depth');
     chart.shapes = of.findings.advice
       .filter((advice) => `${advice.pattern} ${advice.settings.cache} ${advice.rw}` === key)
@@ -252,12 +262,13 @@ const Charts = (() => {
       const x = line.map((cell) => cell.mbps.value);
       const shared = { x, legendgroup: String(bytes), customdata: line.map(hover), hovertemplate: HOVER };
       return [
-        { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => c.latency_us.p50), cliponaxis: false,
+        { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => c.latency_us.p50),
           text: line.map((c, k) => (k === 0 || k === line.length - 1 ? String(c.iodepth) : '')),
-          textposition: line.map((_, k) => (k === 0 ? 'bottom center' : 'middle right')), textfont: { size: 11, color: look.ink },
+          textposition: line.map((_, k) => (k === 0 ? 'bottom center' : 'middle right')),
+          textfont: { size: 11, color: look.ink }, cliponaxis: false,
           line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
-        { ...shared, name: `${size(bytes)}, p99`, showlegend: false, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
-          line: { color: ink, width: 1.5, dash: 'dot' }, marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
+        { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
+          showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' }, marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
       ];
     });
     // One scale for all, so that the charts can be held against each other.
@@ -266,7 +277,7 @@ const Charts = (() => {
     const y = logAxis(all.flatMap((c) => [c.latency_us.p50, c.latency_us.p99]), roundSpan, look, 0.06);
     const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
     chart.showlegend = true;
-    chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink }, itemclick: 'toggle' };
+    chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink } };
     chart.margin.b = 46;
     chart.height = 340;
     return { data, layout: chart };
@@ -286,21 +297,22 @@ const Charts = (() => {
     const fit = (bound) => of.findings.cost.find((item) => pathOf(item) === key && item.bound === bound);
     const [charged, soaker] = [fit('charged'), fit('soaker')];
     const band = `${look.accent}22`;
+    const line = { ...QUIET, mode: 'lines' };
     const data = [];
-    if (charged) data.push({ ...QUIET, ...fitLine(charged, own), mode: 'lines', line: { color: look.accent, width: 2 } });
+    if (charged) data.push({ ...line, ...fitLine(charged, own), line: { color: look.accent, width: 2 } });
     if (soaker) {
-      data.push({ ...QUIET, ...fitLine(soaker, own), mode: 'lines', line: { color: look.accent, width: 1.5, dash: 'dash' },
+      data.push({ ...line, ...fitLine(soaker, own), line: { color: look.accent, width: 1.5, dash: 'dash' },
         ...(charged ? { fill: 'tonexty', fillcolor: band } : {}) });
     }
-    const points = (some, pick, marker) => ({ mode: 'markers', x: some.map((c) => c.bs_bytes), y: some.map(pick), marker,
-      customdata: some.map(hover), hovertemplate: HOVER, meta: { points: true } });
+    const points = (some, pick, marker) => ({ mode: 'markers', x: some.map((c) => c.bs_bytes), y: some.map(pick),
+      marker, customdata: some.map(hover), hovertemplate: HOVER });
     const soaked = cells.filter((cell) => cell.soaker_us !== null);
-    if (soaked.length) {
-      data.push(points(soaked, (c) => c.soaker_us, { symbol: 'circle-open', size: 7, color: look.soft, line: { width: 1.5 } }));
-    }
+    const ring = { symbol: 'circle-open', size: 7, color: look.soft, line: { width: 1.5 } };
+    if (soaked.length) data.push(points(soaked, (c) => c.soaker_us, ring));
     data.push(points(cells, (c) => c.charged_us, { size: 5, color: look.ink, opacity: 0.7 }));
     const values = of.findings.cells.flatMap((cell) => [cell.charged_us, cell.soaker_us ?? cell.charged_us]);
-    return { data, layout: layout(look, sizeAxis(of.sizes, look, width), logAxis(values, round, look, 0.06), 'µs a request') };
+    const y = logAxis(values, round, look, 0.06);
+    return { data, layout: layout(look, sizeAxis(of.sizes, look, width), y, 'µs a request') };
   }
 
   return { study, theme, number, size, colour, kinds: { throughput, heat, latency, cost } };

@@ -9,7 +9,11 @@
   const of = Charts.study(page.findings);
   const hiddenDepths = new Set();
   const darkness = matchMedia('(prefers-color-scheme: dark)');
-  const CONFIG = { displaylogo: false, displayModeBar: matchMedia('(hover: hover)').matches, modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'] };
+  const CONFIG = {
+    displaylogo: false,
+    displayModeBar: matchMedia('(hover: hover)').matches,
+    modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'],
+  };
   let errors = 0;
   let printing = false;
 
@@ -122,8 +126,10 @@
   const COLUMNS = [
     ['pattern', (c) => c.pattern], ['rw', (c) => c.rw], ['cache', (c) => c.cache], ['bs_bytes', (c) => c.bs_bytes],
     ['iodepth', (c) => c.iodepth], ['threads', (c) => c.threads], ['engine', (c) => c.engine], ['runs', (c) => c.runs],
-    ['mbps', (c) => c.mbps.value], ['mbps_low', (c) => c.mbps.low], ['mbps_high', (c) => c.mbps.high], ['iops', (c) => c.iops],
-    ...['min', 'p50', 'p90', 'p99', 'p999', 'max', 'mean'].map((name) => [`latency_us_${name}`, (c) => c.latency_us[name]]),
+    ['mbps', (c) => c.mbps.value], ['mbps_low', (c) => c.mbps.low], ['mbps_high', (c) => c.mbps.high],
+    ['iops', (c) => c.iops],
+    ...['min', 'p50', 'p90', 'p99', 'p999', 'max', 'mean']
+      .map((name) => [`latency_us_${name}`, (c) => c.latency_us[name]]),
     ['achieved_depth', (c) => c.achieved_depth], ['charged_us', (c) => c.charged_us], ['soaker_us', (c) => c.soaker_us],
     ['core_share', (c) => c.core_share], ['errors', (c) => c.errors], ['short_transfers', (c) => c.short_transfers],
     ['cached', (c) => c.cached],
@@ -137,6 +143,12 @@
     return made;
   }
 
+  function shown(column, value) {
+    if (value === null) return '\u2013';
+    if (column === 'bs_bytes') return Charts.size(value);
+    return typeof value !== 'number' || Number.isInteger(value) ? String(value) : Charts.number(value);
+  }
+
   function cellTable() {
     const table = document.createElement('table');
     const head = table.createTHead().insertRow();
@@ -144,11 +156,7 @@
     const body = table.createTBody();
     for (const row of cellRows()) {
       const line = body.insertRow();
-      line.append(...row.map((value, i) => {
-        const whole = typeof value !== 'number' || Number.isInteger(value);
-        const text = COLUMNS[i][0] === 'bs_bytes' ? Charts.size(value) : value === null ? '\u2013' : whole ? String(value) : Charts.number(value);
-        return element('td', text, 'number');
-      }));
+      line.append(...row.map((value, i) => element('td', shown(COLUMNS[i][0], value), 'number')));
     }
     return table;
   }

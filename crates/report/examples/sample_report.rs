@@ -269,7 +269,13 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         errors: BTreeMap::new(),
         latency,
         achieved_depth: cell.achieved_depth,
-        cpu: Cpu { user_ns: charged_ns / 3, system_ns: charged_ns * 2 / 3, ..Cpu::default() },
+        cpu: Cpu {
+            span_ns: 1_000_000_000,
+            ios,
+            user_ns: charged_ns / 3,
+            system_ns: charged_ns * 2 / 3,
+            ..Cpu::default()
+        },
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
         cached_bytes: Some(0),

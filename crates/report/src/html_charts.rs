@@ -82,7 +82,8 @@ impl<'a> Grid<'a> {
                             tr {
                                 th scope="row" { (size(*bs as f64)) }
                                 @for depth in &self.depths {
-                                    td.number { (at(*bs, *depth).map_or_else(|| UNKNOWN.to_string(), |cell| say(cell))) }
+                                    @let said = at(*bs, *depth).map(|cell| say(cell));
+                                    td.number { (said.unwrap_or_else(|| UNKNOWN.to_string())) }
                                 }
                             }
                         }
@@ -169,8 +170,8 @@ fn latency(grids: &[Grid]) -> Markup {
             h2 { "Throughput against latency" }
             p.lead {
                 "What more depth buys and what it costs: each line runs through the depths of one block size, from \
-                 the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. Where a line turns \
-                 upwards, depth no longer adds throughput, only waiting."
+                 the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. \
+                 Where a line turns upwards, depth no longer adds throughput, only waiting."
             }
             div.multiples {
                 @for grid in grids {

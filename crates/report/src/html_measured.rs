@@ -8,7 +8,7 @@ use record::Record;
 use spec::Bytes;
 
 use crate::html_advice::to_copy;
-use crate::html_format::{date, heading, number, size};
+use crate::html_format::{date, number, size};
 
 /// A property of the place and its value.
 type Fact = (&'static str, Option<String>);
@@ -167,7 +167,7 @@ const WORDS: [(&str, &str, &str); 15] = [
     ),
     (
         "half",
-        "half power",
+        "Half power",
         "Reached where RAP is at least half of PAP; on a curve, the smallest block size measured that reaches half of \
          the curve's own peak. The sign ≤ says that no smaller size was measured below half.",
     ),
@@ -177,42 +177,44 @@ const WORDS: [(&str, &str, &str); 15] = [
         "a/b of the fit time = a + b × size: the block size whose transfer takes as long as the fixed part, so that \
          half of a request's time is overhead.",
     ),
-    ("fixed", "fixed time", "a of that fit at depth 1: what a request takes whatever its size."),
-    ("stream", "one stream", "1/b of that fit: the rate at which a single request's bytes move once it has begun."),
+    ("fixed", "Fixed time", "a of that fit at depth 1: what a request takes whatever its size."),
+    ("stream", "One stream", "1/b of that fit: the rate at which a single request's bytes move once it has begun."),
     (
         "parallelism",
-        "side by side",
+        "Side by side",
         "How many requests make progress at once, where depth stops helping before a ceiling does.",
     ),
     (
         "ceiling",
-        "ceiling",
+        "Ceiling",
         "A rate that neither larger (or, in requests a second, smaller) blocks nor more depth get past.",
     ),
-    ("cost", "cost", "Processor time a request, fitted over block sizes as fixed + marginal × KiB."),
+    ("cost", "Cost", "Processor time a request, fitted over block sizes as fixed + marginal × KiB."),
     (
         "charged",
-        "charged",
+        "Charged",
         "The bound on cost from below: user and system time that the kernel charged to this process.",
     ),
     (
         "soaker",
-        "soaker",
+        "Soaker",
         "The bound on cost from above: idle-priority threads, one a processor, whose lost time against an idle \
          baseline is all that the machine spent, interrupts and kernel threads included. Measured in runs of its own.",
     ),
-    ("saturates", "one core saturates", "Throughput at which the cost of its requests fills one processor."),
+    ("saturates", "One core saturates", "Throughput at which the cost of its requests fills one processor."),
     (
         "permb",
         "ms/MB",
-        "Processor milliseconds for a decimal megabyte (as many CPU-seconds a gigabyte), at the smallest and the largest block size.",
+        "Processor milliseconds for a decimal megabyte, or seconds for a gigabyte, at the smallest and the largest \
+         block size measured.",
     ),
     (
         "latency",
-        "latency",
-        "From just before a request is submitted until its completion is reaped; p99 is what 99% of requests stay at or below.",
+        "Latency",
+        "From just before a request is submitted until its completion is reaped; p99 is what 99% of requests stay at \
+         or below.",
     ),
-    ("interval", "interval", "A 95% t interval over the means of a cell's runs, not over the requests within one."),
+    ("interval", "Interval", "A 95% t interval over the means of a cell's runs, not over the requests within one."),
 ];
 
 /// The definitions that the tables' headings and the text above are linked to.
@@ -222,12 +224,12 @@ pub fn definitions() -> Markup {
             h2 { "What the words mean" }
             dl.words {
                 @for (id, word, meaning) in WORDS {
-                    div id={ "def-" (id) } { dt { (heading(word)) } dd { (meaning) } }
+                    div id={ "def-" (id) } { dt { (word) } dd { (meaning) } }
                 }
             }
             p.lead {
-                "Sizes are binary (1 KiB is 1024 bytes), rates decimal (1 MB/s is a million bytes a second). The method \
-                 is that of Riedel, van Ingen and Gray (1998) and Chung, Gray, Worthington and Horst (2000)."
+                "Sizes are binary (1 KiB is 1024 bytes), rates decimal (1 MB/s is a million bytes a second). The \
+                 method is that of Riedel, van Ingen and Gray (1998) and Chung, Gray, Worthington and Horst (2000)."
             }
         }
     }

@@ -69,7 +69,9 @@ fn half_power(curves: &[Curve]) -> Markup {
     let body = html! {
         @for curves in curves.chunk_by(same) {
             tbody {
-                tr.group { th colspan="6" scope="rowgroup" { (heading(&path_words(curves[0].pattern, curves[0].cache, curves[0].rw))) } }
+                @let first = &curves[0];
+                @let words = heading(&path_words(first.pattern, first.cache, first.rw));
+                tr.group { th colspan="6" scope="rowgroup" { (words) } }
                 @for curve in curves {
                     tr {
                         th scope="row" { (curve.iodepth) }

@@ -27,7 +27,8 @@ const wait = setInterval(async () => {
       bars: count(figure, '.errorbar path.yerror'), texts: count(figure, '.scatterlayer .text text'),
       fills: [...figure.querySelectorAll('.fills path')].filter((path) => path.getAttribute('d').length > 20).length,
       images: count(figure, '.heatmaplayer image'), shapes: count(figure, '.shapelayer path'),
-      names: plot.data.map((trace) => trace.name ?? ''), filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
+      names: plot.data.map((trace) => trace.name ?? ''),
+      filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
       ticks: [...figure.querySelectorAll('.xtick text')].map((text) => text.textContent),
       too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
     };
@@ -49,7 +50,8 @@ const wait = setInterval(async () => {
   document.querySelector('.depths button')?.click();
   await settled();
   parent.postMessage(JSON.stringify({
-    errors: Number(root.dataset.errors), error: root.dataset.error ?? '', charts: Number(root.dataset.charts), figures, hover, csv,
+    errors: Number(root.dataset.errors), error: root.dataset.error ?? '', charts: Number(root.dataset.charts),
+    figures, hover, csv,
     rows: document.querySelectorAll('#cells tbody tr').length, overflow: root.scrollWidth - root.clientWidth,
     width: innerWidth, ground: getComputedStyle(document.body).backgroundColor,
     without_a_depth: first ? first.querySelectorAll('.scatterlayer .points path').length : 0,
