@@ -69,7 +69,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
-    let ios = total(&|r| r.ios as f64);
+    let paid_ios = total(&|r| r.cpu.ios as f64);
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
         rw,
@@ -84,9 +84,9 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         iops: Interval::of_means(&means(&Record::iops)).value,
         latency_us: latency(&valid),
         achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
-        charged_us: quotient(charged_ns, ios) / 1e3,
+        charged_us: quotient(charged_ns, paid_ios) / 1e3,
         soaker_us: soaker_us(of_pass(Pass::Soaker)),
-        core_share: quotient(charged_ns, total(&|r| r.elapsed_ns as f64)),
+        core_share: quotient(charged_ns, total(&|r| r.cpu.span_ns as f64)),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,
@@ -114,10 +114,10 @@ fn latency(records: &[&Record]) -> LatencySummary {
 /// What the soaker lost, over the requests of the same runs, in microseconds a request.
 fn soaker_us<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
     let (mut lost_ns, mut ios) = (0.0, 0.0);
-    for record in records.filter(|record| record.ios > 0) {
+    for record in records.filter(|record| record.cpu.ios > 0) {
         if let Some(soaker) = &record.cpu.soaker {
             lost_ns += soaker.lost_ns as f64;
-            ios += record.ios as f64;
+            ios += record.cpu.ios as f64;
         }
     }
     (ios > 0.0).then(|| lost_ns / ios / 1e3)

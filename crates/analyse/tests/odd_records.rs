@@ -127,6 +127,7 @@ prop_compose! {
         record.engine = engine;
         [record.elapsed_ns, record.bytes, record.ios, record.short_transfers, record.span_bytes,
             record.cpu.user_ns, record.cpu.system_ns, record.series.step_ns] = numbers;
+        (record.cpu.span_ns, record.cpu.ios) = (numbers[0], numbers[2]);
         record.cpu.soaker = (pass == Pass::Soaker).then_some(Soaker { lost_ns: numbers[0], baseline_share: depth });
         (record.achieved_depth, record.harness_ns_per_io, record.cached_bytes) = (depth, harness, cached);
         record.errors = errors.map(|count| ("EIO".to_string(), count)).into_iter().collect();

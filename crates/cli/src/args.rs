@@ -4,9 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use spec::{
-    Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Target, Workload,
-};
+use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Target, Workload};
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
 /// application there.
@@ -201,10 +199,6 @@ fn one_size(text: &str) -> Result<Bytes, ParseError> {
 fn one_count(text: &str) -> Result<u32, ParseError> {
     match spec::count_axis(text)?.as_slice() {
         [count] => Ok(*count),
-        _ => Err(ParseError::new(
-            text,
-            0,
-            "one depth is wanted here; `study` takes a range",
-        )),
+        _ => Err(ParseError::new(text, 0, "one depth is wanted here; `study` takes a range")),
     }
 }

@@ -32,11 +32,7 @@ pub struct Purpose {
 impl Purpose {
     /// A single run.
     pub fn of_run(common: &CommonArgs, writes: bool) -> Self {
-        Self {
-            writes,
-            size: common.size,
-            layout_limit: LAYOUT_OF_A_RUN,
-        }
+        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN }
     }
 }
 
@@ -58,10 +54,7 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
 }
 
 /// Calls `write` on standard output, or on the file named.
-pub fn to_output(
-    file: Option<&Path>,
-    write: impl FnOnce(&mut dyn Write) -> Result<()>,
-) -> Result<()> {
+pub fn to_output(file: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     match file {
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
@@ -85,12 +78,7 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) ->
     };
     written()
         .inspect_err(|_| drop(std::fs::remove_file(unfinished)))
-        .with_context(|| {
-            format!(
-                "{} cannot be written; name another place, or make room",
-                path.display()
-            )
-        })
+        .with_context(|| format!("{} cannot be written; name another place, or make room", path.display()))
 }
 
 /// Whether the reader of our output has gone, as `head` does: that is no error.

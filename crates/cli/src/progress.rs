@@ -18,27 +18,15 @@ impl Progress {
     /// A line for this question, beginning where the study file ends; `quiet` shows none.
     pub fn new(question: &Question, file: &StudyFile, quiet: bool) -> Result<Self> {
         let earlier = file.records()?;
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(question.budget.0 / 1_000_000), target);
         bar.set_style(
-            ProgressStyle::with_template("{bar:24} {prefix} {wide_msg}")
-                .expect("the template is a constant"),
+            ProgressStyle::with_template("{bar:24} {prefix} {wide_msg}").expect("the template is a constant"),
         );
         if !quiet && !earlier.is_empty() {
-            eprintln!(
-                "Going on after {} runs that are in {}.",
-                earlier.len(),
-                file.path().display()
-            );
+            eprintln!("Going on after {} runs that are in {}.", earlier.len(), file.path().display());
         }
-        Ok(Self {
-            bar,
-            best_mbps: 0.0,
-        })
+        Ok(Self { bar, best_mbps: 0.0 })
     }
 
     /// Takes the line away.
@@ -49,24 +37,12 @@ impl Progress {
 
 impl Observer for Progress {
     fn begins(&mut self, run: &Run, runs: usize, spent_ns: u64) {
-        let left_ms = self
-            .bar
-            .length()
-            .unwrap_or(0)
-            .saturating_sub(spent_ns / 1_000_000);
+        let left_ms = self.bar.length().unwrap_or(0).saturating_sub(spent_ns / 1_000_000);
         let left = Duration::from_millis(left_ms).as_secs();
         self.bar.set_position(spent_ns / 1_000_000);
-        self.bar.set_prefix(format!(
-            "{runs} runs, at most {}:{:02} left",
-            left / 60,
-            left % 60
-        ));
+        self.bar.set_prefix(format!("{runs} runs, at most {}:{:02} left", left / 60, left % 60));
         let workload = run.workload;
-        let pass = if run.pass == Pass::Soaker {
-            " with the soaker"
-        } else {
-            ""
-        };
+        let pass = if run.pass == Pass::Soaker { " with the soaker" } else { "" };
         self.bar.set_message(format!(
             "{} {} {} deep {}{pass}   best {:.0} MB/s",
             workload.rw, workload.bs, workload.iodepth, workload.cache, self.best_mbps

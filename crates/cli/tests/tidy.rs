@@ -58,7 +58,9 @@ fn files_and_functions_stay_one_thing() {
         for (start, line) in lines.iter().enumerate() {
             let Some(indent) = function_indent(line) else { continue };
             let end = format!("{}}}", " ".repeat(indent));
-            let length = lines[start..].iter().position(|line| *line == end || line.trim_end().ends_with(';') && *line == lines[start]);
+            let length = lines[start..]
+                .iter()
+                .position(|line| *line == end || line.trim_end().ends_with(';') && *line == lines[start]);
             if let Some(length) = length.filter(|length| *length >= FUNCTION_LINES) {
                 complaints.push(format!("{}:{}: {} lines: {}", shown(&path), start + 1, length + 1, line.trim()));
             }
@@ -108,7 +110,13 @@ fn no_module_is_a_drawer_for_everything() {
 
 #[test]
 fn nothing_is_left_to_be_done_later() {
-    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("todo", "!("), concat!("unimplemented", "!(")];
+    let marks = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+    ];
     let mut complaints = Vec::new();
     for (path, text) in sources() {
         let marked = text.lines().enumerate().filter(|(_, line)| marks.iter().any(|mark| line.contains(mark)));

@@ -2,7 +2,7 @@
 //! what the soaker lost.
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use os::processor::{self, Charged, SoakerReading, Times};
 use record::{Cpu, CpuTimes, Soaker};
@@ -15,6 +15,7 @@ const BASELINE: Duration = Duration::from_millis(150);
 
 /// The account of a real machine.
 pub(crate) struct MachineAccount {
+    begun: Instant,
     charged: Charged,
     machine: Vec<Times>,
     soaking: Option<Soaking>,
@@ -38,11 +39,7 @@ impl MachineAccount {
             Pass::Plain => None,
             Pass::Soaker => Some(Soaking::new()?),
         };
-        Ok(Self {
-            charged: Charged::default(),
-            machine: Vec::new(),
-            soaking,
-        })
+        Ok(Self { begun: Instant::now(), charged: Charged::default(), machine: Vec::new(), soaking })
     }
 }
 
@@ -71,18 +68,9 @@ impl Soaking {
             .units_a_second(&self.begun)
             .iter()
             .zip(&self.idle_units_a_second)
-            .map(|(busy, idle)| {
-                if *idle > 0.0 {
-                    (1.0 - busy / idle) * elapsed_ns
-                } else {
-                    0.0
-                }
-            })
+            .map(|(busy, idle)| if *idle > 0.0 { (1.0 - busy / idle) * elapsed_ns } else { 0.0 })
             .sum();
-        let account = Soaker {
-            lost_ns: lost_ns.max(0.0) as u64,
-            baseline_share: self.baseline_share,
-        };
+        let account = Soaker { lost_ns: lost_ns.max(0.0) as u64, baseline_share: self.baseline_share };
         (account, now.threads_ns - self.begun.threads_ns)
     }
 }
@@ -93,24 +81,24 @@ impl Account for MachineAccount {
         if let Some(soaking) = &mut self.soaking {
             soaking.begun = soaking.soaker.read();
         }
+        self.begun = Instant::now();
         self.charged = processor::charged();
     }
 
     fn end(&mut self) -> Cpu {
         let charged = processor::charged();
+        let span_ns = self.begun.elapsed().as_nanos() as u64;
         let soaked = self.soaking.as_ref().map(Soaking::lost);
         let machine = processor::machine();
         let own_user_ns = charged.user_ns - self.charged.user_ns;
         let soaker_threads_ns = soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns);
         Cpu {
+            span_ns,
             user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
             system_ns: charged.system_ns - self.charged.system_ns,
-            machine: machine
-                .iter()
-                .zip(&self.machine)
-                .map(|(now, then)| since(now, then))
-                .collect(),
+            machine: machine.iter().zip(&self.machine).map(|(now, then)| since(now, then)).collect(),
             soaker: soaked.map(|(account, _)| account),
+            ..Cpu::default()
         }
     }
 }

@@ -21,11 +21,7 @@ use crate::window::{Tally, Terms, Window};
 /// # Errors
 /// [`MeasureError::Interrupted`] when `stop` was set while it ran; otherwise what kept the run from being
 /// measured. Requests that fail are not errors: they are in the record.
-pub fn measure(
-    place: &mut dyn Place,
-    run: &Run,
-    stop: &AtomicBool,
-) -> Result<Record, MeasureError> {
+pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     let (started_ns, started_unix_ms) = (place.clock_ns(), place.unix_ms());
     place.admits(&run.workload)?;
     let harness_ns_per_io = place.harness_ns_per_io(run.workload.iodepth);
@@ -49,10 +45,10 @@ pub fn measure(
         ios: sum.ios,
         read_ios: sum.read_ios,
         short_transfers: sum.short_transfers,
-        errors: sum.errors,
         achieved_depth: sum.latency.sum_ns() as f64 / (sum.elapsed_ns - sum.flush_ns).max(1) as f64,
+        cpu: Cpu { ios: sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios, ..cpu },
         latency: sum.latency,
-        cpu,
+        errors: sum.errors,
         series: sum.series,
         harness_ns_per_io,
         cached_bytes,
@@ -66,16 +62,8 @@ fn drive(
     account: &mut dyn Account,
     stop: &AtomicBool,
 ) -> Result<(Vec<Tally>, Cpu), EngineError> {
-    let Prepared {
-        mut lanes,
-        once,
-        flush,
-        ..
-    } = prepared;
-    let terms = Terms {
-        runtime: run.runtime,
-        flush,
-    };
+    let Prepared { mut lanes, once, flush, .. } = prepared;
+    let terms = Terms { runtime: run.runtime, flush };
     // A place for this thread, which reads the account, and one for each lane.
     let gate = Barrier::new(lanes.len() + 1);
     std::thread::scope(|scope| {
@@ -99,9 +87,7 @@ fn drive(
         gate.wait();
         gate.wait();
         let cpu = account.end();
-        let tallies = threads
-            .into_iter()
-            .map(|thread| thread.join().expect("a window does not panic"));
+        let tallies = threads.into_iter().map(|thread| thread.join().expect("a window does not panic"));
         Ok((tallies.collect::<Result<Vec<_>, _>>()?, cpu))
     })
 }
@@ -114,6 +100,7 @@ struct Sum {
     ios: u64,
     read_ios: u64,
     short_transfers: u64,
+    drained_ios: u64,
     errors: BTreeMap<String, u64>,
     latency: Latency,
     series: Series,
@@ -121,33 +108,19 @@ struct Sum {
 
 impl Sum {
     fn of(tallies: &[Tally]) -> Self {
-        let start = tallies
-            .iter()
-            .map(|tally| tally.start)
-            .min()
-            .expect("a run has a lane");
-        let end = tallies
-            .iter()
-            .map(|tally| tally.end)
-            .max()
-            .expect("a run has a lane");
+        let start = tallies.iter().map(|tally| tally.start).min().expect("a run has a lane");
+        let end = tallies.iter().map(|tally| tally.end).max().expect("a run has a lane");
         let mut sum = Self {
             elapsed_ns: end.0 - start.0,
-            flush_ns: tallies
-                .iter()
-                .map(|tally| tally.flush_ns)
-                .max()
-                .unwrap_or(0),
+            flush_ns: tallies.iter().map(|tally| tally.flush_ns).max().unwrap_or(0),
             bytes: tallies.iter().map(|tally| tally.bytes).sum(),
             ios: tallies.iter().map(|tally| tally.ios).sum(),
             read_ios: tallies.iter().map(|tally| tally.read_ios).sum(),
             short_transfers: tallies.iter().map(|tally| tally.short_transfers).sum(),
+            drained_ios: tallies.iter().map(|tally| tally.drained_ios).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
-            series: Series {
-                step_ns: tallies[0].step_ns,
-                bytes: Vec::new(),
-            },
+            series: Series { step_ns: tallies[0].step_ns, bytes: Vec::new() },
         };
         for tally in tallies {
             sum.latency.merge(&tally.latency);
@@ -167,7 +140,5 @@ fn add_series(sum: &mut Vec<u64>, lane: &[u64]) {
         return;
     }
     sum.truncate(lane.len());
-    sum.iter_mut()
-        .zip(lane)
-        .for_each(|(sum, bytes)| *sum += bytes);
+    sum.iter_mut().zip(lane).for_each(|(sum, bytes)| *sum += bytes);
 }

@@ -21,32 +21,16 @@ pub(crate) struct Harness {
 impl Harness {
     /// Nanoseconds that a request takes when the target takes none.
     pub(crate) fn ns_per_io(&mut self, depth: u32) -> f64 {
-        *self
-            .ns_per_io
-            .entry(depth)
-            .or_insert_with(|| measure(depth).unwrap_or(0.0))
+        *self.ns_per_io.entry(depth).or_insert_with(|| measure(depth).unwrap_or(0.0))
     }
 }
 
 fn measure(depth: u32) -> Result<f64, EngineError> {
-    let workload = Workload {
-        bs: Bytes(4096),
-        ..Workload::default()
-    };
+    let workload = Workload { bs: Bytes(4096), ..Workload::default() };
     let mut opened = engine::open(None, EngineName::Null, depth, workload.bs, 1)?;
     let offsets = Offsets::new(&workload, &(0..1 << 30), false, 1);
-    let terms = Terms {
-        runtime: RUNTIME,
-        flush: false,
-    };
-    let tally = Window::new(
-        opened.engine.as_mut(),
-        offsets,
-        depth,
-        terms,
-        &AtomicBool::new(false),
-    )
-    .run()?;
+    let terms = Terms { runtime: RUNTIME, flush: false };
+    let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
     Ok((tally.end.0 - tally.start.0) as f64 / tally.ios.max(1) as f64)
 }
 

@@ -32,10 +32,7 @@ pub(crate) fn lay_out(
     data.allocate(bytes)?;
     // The least is written whatever it takes; the limit is for the rest.
     let mut written = 0;
-    for (end, limit) in [
-        (LEAST_BYTES.min(bytes), Nanos(u64::MAX / 2)),
-        (bytes, limit),
-    ] {
+    for (end, limit) in [(LEAST_BYTES.min(bytes), Nanos(u64::MAX / 2)), (bytes, limit)] {
         if written < end {
             written += write_range(data, written..end, direct, wanted, limit, stop)?;
         }
@@ -51,42 +48,24 @@ fn write_range(
     runtime: Nanos,
     stop: &AtomicBool,
 ) -> Result<u64, MeasureError> {
-    let file = data.reopen(Mode {
-        direct,
-        durable: false,
-        write: true,
-    })?;
+    let file = data.reopen(Mode { direct, durable: false, write: true })?;
     let workload = Workload {
         rw: Rw::of(Pattern::Sequential, Direction::Write),
         bs: Bytes(BLOCK_BYTES),
         iodepth: DEPTH,
         ..Workload::default()
     };
-    let mut opened = engine::open(
-        Some(file),
-        EngineName::Auto,
-        DEPTH,
-        workload.bs,
-        wanted.seed,
-    )?;
+    let mut opened = engine::open(Some(file), EngineName::Auto, DEPTH, workload.bs, wanted.seed)?;
     let offsets = Offsets::new(&workload, &range, true, wanted.seed);
-    let terms = Terms {
-        runtime,
-        flush: true,
-    };
+    let terms = Terms { runtime, flush: true };
     let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
     if stop.load(Ordering::Relaxed) {
         return Err(MeasureError::Interrupted);
     }
     if let Some((errno, count)) = tally.errors.first() {
-        let what = format!(
-            "{count} writes failed with {} while its file was laid out: name another place",
-            errno.name()
-        );
-        return Err(MeasureError::Target {
-            path: data.path().to_path_buf(),
-            what,
-        });
+        let what =
+            format!("{count} writes failed with {} while its file was laid out: name another place", errno.name());
+        return Err(MeasureError::Target { path: data.path().to_path_buf(), what });
     }
     Ok(tally.bytes)
 }

@@ -60,23 +60,10 @@ impl RealPlace {
     /// None today; a place is always opened the same way.
     pub fn null(wanted: &Wanted) -> Result<Self, MeasureError> {
         let machine = probe::probe_machine(&Root::live());
-        let environment = Environment {
-            machine,
-            ..Environment::default()
-        };
+        let environment = Environment { machine, ..Environment::default() };
         let span_bytes = wanted.size.map_or(USUAL_BYTES, |size| size.0);
-        let alignment = Some(Alignment {
-            memory_bytes: 1,
-            offset_bytes: 1,
-        });
-        Ok(Self::new(
-            wanted,
-            None,
-            false,
-            alignment,
-            span_bytes,
-            environment,
-        ))
+        let alignment = Some(Alignment { memory_bytes: 1, offset_bytes: 1 });
+        Ok(Self::new(wanted, None, false, alignment, span_bytes, environment))
     }
 
     /// A folder, a file or a block device. Nothing of any size is written yet.
@@ -86,21 +73,12 @@ impl RealPlace {
     pub fn open(path: &Path, wanted: &Wanted) -> Result<Self, MeasureError> {
         let kind = os::data_file::kind(path)?;
         let ours = kind == Kind::Folder;
-        let data = if ours {
-            DataFile::unnamed_in(path)?
-        } else {
-            open_foreign(path, kind, wanted)?
-        };
-        let span_bytes = if ours {
-            room_for(path, wanted)?
-        } else {
-            part_of(path, &data, wanted)?
-        };
-        let environment =
-            probe::probe_path(&Root::live(), path).map_err(|error| MeasureError::Target {
-                path: path.to_path_buf(),
-                what: format!("cannot be looked up: {error}"),
-            })?;
+        let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
+        let span_bytes = if ours { room_for(path, wanted)? } else { part_of(path, &data, wanted)? };
+        let environment = probe::probe_path(&Root::live(), path).map_err(|error| MeasureError::Target {
+            path: path.to_path_buf(),
+            what: format!("cannot be looked up: {error}"),
+        })?;
         let alignment = data.direct_alignment()?;
         let mut place = Self::new(wanted, Some(data), ours, alignment, span_bytes, environment);
         place.note_engine();
@@ -116,32 +94,19 @@ impl RealPlace {
         environment: Environment,
     ) -> Self {
         let (wanted, harness, began) = (wanted.clone(), Harness::default(), Instant::now());
-        Self {
-            wanted,
-            data,
-            ours,
-            alignment,
-            span_bytes,
-            environment,
-            harness,
-            began,
-        }
+        Self { wanted, data, ours, alignment, span_bytes, environment, harness, began }
     }
 
     fn note_engine(&mut self) {
         if self.wanted.engine == EngineName::Auto
             && let Err(why) = engine::io_uring_available()
         {
-            self.environment.notes.push(format!(
-                "{why}; requests go out through a pool of threads instead"
-            ));
+            self.environment.notes.push(format!("{why}; requests go out through a pool of threads instead"));
         }
     }
 
     fn path(&self) -> PathBuf {
-        self.data
-            .as_ref()
-            .map_or_else(|| PathBuf::from("null:"), |data| data.path().to_path_buf())
+        self.data.as_ref().map_or_else(|| PathBuf::from("null:"), |data| data.path().to_path_buf())
     }
 
     /// Empties the page cache of the span where it holds any, and says what it still holds.
@@ -159,12 +124,7 @@ impl RealPlace {
 
 /// A file or device that was there before us: written to only where that was allowed aloud.
 fn open_foreign(path: &Path, kind: Kind, wanted: &Wanted) -> Result<DataFile, MeasureError> {
-    let refuse = |what: String| {
-        Err(MeasureError::Target {
-            path: path.to_path_buf(),
-            what,
-        })
-    };
+    let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
     if wanted.writes && !wanted.overwrite && kind != Kind::Other {
         return refuse(
             "holds data that halfpower did not create: writing would lose it, so add --overwrite if it may be lost"
@@ -176,10 +136,7 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &Wanted) -> Result<DataFile, Me
         && kind == Kind::Block
         && let Some(point) = os::mounts::mounted_at(data.device()?)
     {
-        return refuse(format!(
-            "is mounted at {} and is never written to: name another device",
-            point.display()
-        ));
+        return refuse(format!("is mounted at {} and is never written to: name another device", point.display()));
     }
     Ok(data)
 }
@@ -188,23 +145,16 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &Wanted) -> Result<DataFile, Me
 fn room_for(folder: &Path, wanted: &Wanted) -> Result<u64, MeasureError> {
     let free = os::data_file::free_bytes(folder)?;
     let most = free - free / 4;
-    let bytes =
-        wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
+    let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
     let what = match wanted.size {
-        Some(size) if size.0 > free => format!(
-            "has {} free and --size {size} is more: ask for less",
-            Bytes(free)
-        ),
+        Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
         _ if bytes < layout::LEAST_BYTES => format!(
             "has no room for a file of {} ({free} bytes are free): free some, or name another folder",
             Bytes(layout::LEAST_BYTES)
         ),
         _ => return Ok(bytes),
     };
-    Err(MeasureError::Target {
-        path: folder.to_path_buf(),
-        what,
-    })
+    Err(MeasureError::Target { path: folder.to_path_buf(), what })
 }
 
 /// Bytes to use of a file or device: what was asked, or all of it.
@@ -212,17 +162,11 @@ fn part_of(path: &Path, data: &DataFile, wanted: &Wanted) -> Result<u64, Measure
     let all = data.size_bytes()?;
     let what = match wanted.size {
         _ if all == 0 => "is empty: name a file that holds data, or a folder".to_string(),
-        Some(size) if size.0 > all => format!(
-            "holds {} and --size {size} is more: ask for less",
-            Bytes(all)
-        ),
+        Some(size) if size.0 > all => format!("holds {} and --size {size} is more: ask for less", Bytes(all)),
         Some(size) => return Ok(size.0),
         None => return Ok(all),
     };
-    Err(MeasureError::Target {
-        path: path.to_path_buf(),
-        what,
-    })
+    Err(MeasureError::Target { path: path.to_path_buf(), what })
 }
 
 impl Place for RealPlace {
@@ -252,11 +196,7 @@ impl Place for RealPlace {
         let needed = Bytes(bs.0.saturating_mul(u64::from(workload.threads)));
         if needed.0 > self.span_bytes || bs.0 > u64::from(u32::MAX / 2) {
             let span = Bytes(self.span_bytes);
-            return Err(MeasureError::TooSmall {
-                workload: Box::new(*workload),
-                needed,
-                span,
-            });
+            return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         Ok(())
     }
@@ -267,24 +207,13 @@ impl Place for RealPlace {
         };
         if self.ours {
             let asked = span.map_or(self.span_bytes, |span| span.0);
-            let limit = if span.is_some() {
-                Nanos(u64::MAX / 2)
-            } else {
-                self.wanted.layout_limit
-            };
-            self.span_bytes = layout::lay_out(
-                data,
-                asked,
-                self.alignment.is_some(),
-                &self.wanted,
-                limit,
-                stop,
-            )?;
+            let limit = if span.is_some() { Nanos(u64::MAX / 2) } else { self.wanted.layout_limit };
+            self.span_bytes = layout::lay_out(data, asked, self.alignment.is_some(), &self.wanted, limit, stop)?;
             if self.span_bytes < asked {
                 let (got, asked) = (Bytes(self.span_bytes), Bytes(asked));
-                self.environment.notes.push(format!(
-                    "the file ends at {got} instead of {asked}: writing more would have taken too long"
-                ));
+                self.environment
+                    .notes
+                    .push(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"));
             } else if self.wanted.size.is_none() && asked < USUAL_BYTES {
                 self.environment.notes.push(format!(
                     "the file has {} instead of {}, so that a quarter of the free space remains",
@@ -302,31 +231,15 @@ impl Place for RealPlace {
     }
 
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
-        let Workload {
-            rw,
-            bs,
-            iodepth,
-            threads,
-            cache,
-            engine,
-            ..
-        } = run.workload;
+        let Workload { rw, bs, iodepth, threads, cache, engine, .. } = run.workload;
         let cached_bytes = self.empty_page_cache()?;
-        let mode = Mode {
-            direct: cache.direct(),
-            durable: cache.durable(),
-            write: rw.writes(),
-        };
+        let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
         let share = self.span_bytes / u64::from(threads);
         let share = share - share % bs.0;
         let mut name = engine;
         let lanes = (0..threads)
             .map(|index| {
-                let file = self
-                    .data
-                    .as_ref()
-                    .map(|data| data.reopen(mode))
-                    .transpose()?;
+                let file = self.data.as_ref().map(|data| data.reopen(mode)).transpose()?;
                 let seed = self.wanted.seed ^ run.seed.rotate_left(index);
                 let opened = engine::open(file, engine, iodepth, bs, seed)?;
                 name = opened.name;
@@ -336,26 +249,19 @@ impl Place for RealPlace {
                 };
                 Ok(Lane {
                     engine: opened.engine,
-                    depth: iodepth,
+                    // A sync engine holds one request at a time; slots that only wait would show as depth.
+                    depth: opened.most_in_flight,
                     range,
                 })
             })
             .collect::<Result<Vec<_>, MeasureError>>()?;
         let buffered = !cache.direct() && self.data.is_some();
         let reads = rw.direction() != Some(Direction::Write);
-        Ok(Prepared {
-            lanes,
-            engine: name,
-            cached_bytes,
-            once: buffered && reads,
-            flush: buffered && rw.writes(),
-        })
+        Ok(Prepared { lanes, engine: name, cached_bytes, once: buffered && reads, flush: buffered && rw.writes() })
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        Ok(Box::new(
-            MachineAccount::new(pass).map_err(MeasureError::Account)?,
-        ))
+        Ok(Box::new(MachineAccount::new(pass).map_err(MeasureError::Account)?))
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
@@ -367,8 +273,6 @@ impl Place for RealPlace {
     }
 
     fn unix_ms(&self) -> u64 {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_millis() as u64)
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
     }
 }

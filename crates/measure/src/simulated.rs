@@ -34,23 +34,12 @@ impl SimulatedPlace {
             direction: None,
             source: "a simulated device advertises nothing".to_string(),
         }];
-        let environment = Environment {
-            machine,
-            levels,
-            ..Environment::default()
-        };
-        Self {
-            disk,
-            environment,
-            run_began: Nanos(0),
-            engine: None,
-        }
+        let environment = Environment { machine, levels, ..Environment::default() };
+        Self { disk, environment, run_began: Nanos(0), engine: None }
     }
 
     fn clock(&self) -> Nanos {
-        self.engine
-            .as_ref()
-            .map_or(self.run_began, ProcessorAccount::now)
+        self.engine.as_ref().map_or(self.run_began, ProcessorAccount::now)
     }
 }
 
@@ -71,11 +60,7 @@ impl Place for SimulatedPlace {
         let needed = workload.bs.0.saturating_mul(u64::from(workload.threads));
         if needed > self.disk.size.0 {
             let (needed, span) = (Bytes(needed), self.disk.size);
-            return Err(MeasureError::TooSmall {
-                workload: Box::new(*workload),
-                needed,
-                span,
-            });
+            return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         Ok(())
     }
@@ -90,11 +75,7 @@ impl Place for SimulatedPlace {
         self.run_began = self.clock();
         let engine = Simulated::new(&self.disk, depth, run.seed, self.run_began);
         self.engine = Some(engine.processor_time());
-        let lane = Lane {
-            engine: Box::new(engine),
-            depth,
-            range: 0..self.disk.size.0,
-        };
+        let lane = Lane { engine: Box::new(engine), depth, range: 0..self.disk.size.0 };
         Ok(Prepared {
             lanes: vec![lane],
             engine: EngineName::Simulated,
@@ -105,16 +86,8 @@ impl Place for SimulatedPlace {
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        let engine = self
-            .engine
-            .clone()
-            .expect("a run is prepared before its account is opened");
-        Ok(Box::new(VirtualAccount {
-            engine,
-            began: self.run_began,
-            pass,
-            cpus: self.disk.cpus,
-        }))
+        let engine = self.engine.clone().expect("a run is prepared before its account is opened");
+        Ok(Box::new(VirtualAccount { engine, began: self.run_began, pass, cpus: self.disk.cpus }))
     }
 
     fn harness_ns_per_io(&mut self, _: u32) -> f64 {
@@ -153,13 +126,12 @@ impl Account for VirtualAccount {
             ..CpuTimes::default()
         };
         Cpu {
+            span_ns: elapsed_ns,
             user_ns: 0,
             system_ns: spent.charged_ns,
             machine: vec![each; self.cpus as usize],
-            soaker: (self.pass == Pass::Soaker).then_some(Soaker {
-                lost_ns: busy_ns,
-                baseline_share: 1.0,
-            }),
+            soaker: (self.pass == Pass::Soaker).then_some(Soaker { lost_ns: busy_ns, baseline_share: 1.0 }),
+            ..Cpu::default()
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Tally {
     pub ios: u64,
     pub read_ios: u64,
     pub short_transfers: u64,
+    /// Requests that were in flight when the window closed: they cost processor time, and count for nothing else.
+    pub drained_ios: u64,
     pub errors: Vec<(Errno, u64)>,
     pub latency: Latency,
     pub step_ns: u64,
@@ -72,12 +74,7 @@ impl<'a> Window<'a> {
     ) -> Self {
         let slots = depth as usize;
         let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, 100_000_000);
-        let nothing = Request {
-            slot: 0,
-            operation: Operation::Read,
-            offset: 0,
-            length: 0,
-        };
+        let nothing = Request { slot: 0, operation: Operation::Read, offset: 0, length: 0 };
         let tally = Tally {
             errors: Vec::with_capacity(ERROR_KINDS),
             step_ns,
@@ -165,9 +162,7 @@ impl<'a> Window<'a> {
     fn close_steps(&mut self, now: Nanos) {
         while now >= self.step_end {
             if self.tally.step_bytes.len() < self.tally.step_bytes.capacity() {
-                self.tally
-                    .step_bytes
-                    .push(self.tally.bytes - self.bytes_before_step);
+                self.tally.step_bytes.push(self.tally.bytes - self.bytes_before_step);
             }
             self.bytes_before_step = self.tally.bytes;
             self.step_end.0 += self.tally.step_ns;
@@ -183,25 +178,16 @@ impl<'a> Window<'a> {
                 self.account(now);
                 self.tally.end = now;
             } else {
-                self.free
-                    .extend(self.done.iter().map(|completion| completion.slot));
+                self.tally.drained_ios += self.done.len() as u64;
+                self.free.extend(self.done.iter().map(|completion| completion.slot));
             }
         }
-        if self.terms.flush {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.terms.flush { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), EngineError> {
         let before = self.engine.now();
-        let flush = Request {
-            slot: 0,
-            operation: Operation::Flush,
-            offset: 0,
-            length: 0,
-        };
+        let flush = Request { slot: 0, operation: Operation::Flush, offset: 0, length: 0 };
         self.engine.submit(&[flush])?;
         self.done.clear();
         while self.done.is_empty() {

@@ -106,21 +106,9 @@ fn the_soakers_pass_has_both_bounds() {
 fn threads_share_the_sequential_span_and_the_counts() {
     let folder = folder();
     let mut place = place(folder.path());
-    let workload = Workload {
-        cache: Cache::Both,
-        threads: 4,
-        bs: Bytes(MIB),
-        iodepth: 2,
-        ..Workload::default()
-    };
-    let run = Run {
-        experiment: None,
-        workload,
-        repeat: 0,
-        pass: Pass::Plain,
-        runtime: Nanos(3_600_000_000_000),
-        seed: 1,
-    };
+    let workload = Workload { cache: Cache::Both, threads: 4, bs: Bytes(MIB), iodepth: 2, ..Workload::default() };
+    let run =
+        Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(3_600_000_000_000), seed: 1 };
     let record = measure(&mut place, &run, &AtomicBool::new(false)).unwrap();
     assert_eq!(record.bytes, 64 * MIB, "each block is one thread's");
 }

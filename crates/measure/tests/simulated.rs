@@ -41,8 +41,8 @@ fn processor_time_is_told_apart_into_charged_and_lost() {
     let constants = "fixed=50us,cpu_fixed=4us,cpu_per_kib=100ns,unseen=25%";
     let record = run(constants, cell(4096, 1), Pass::Soaker);
     let lost_ns = record.cpu.soaker.as_ref().unwrap().lost_ns;
-    assert_eq!(lost_ns, record.ios * 4_400);
-    assert_eq!(record.cpu.charged_ns(), record.ios * 3_300);
+    assert_eq!(lost_ns, record.cpu.ios * 4_400);
+    assert_eq!(record.cpu.charged_ns(), record.cpu.ios * 3_300);
     assert_eq!(run(constants, cell(4096, 1), Pass::Plain).cpu.soaker, None);
 }
 

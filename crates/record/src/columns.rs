@@ -61,6 +61,8 @@ pub const COLUMNS: &[Column] = &[
     integer("max_ns", |r| whole(r.latency.max_ns())),
     real("mean_ns", |r| Value::Real(r.latency.mean_ns())),
     real("achieved_depth", |r| Value::Real(r.achieved_depth)),
+    integer("paid_ios", |r| whole(r.cpu.ios)),
+    integer("cpu_span_ns", |r| whole(r.cpu.span_ns)),
     integer("user_ns", |r| whole(r.cpu.user_ns)),
     integer("system_ns", |r| whole(r.cpu.system_ns)),
     integer("machine_busy_ns", |r| whole(r.cpu.machine_busy_ns())),

@@ -48,9 +48,13 @@ pub struct Record {
     pub cached_bytes: Option<u64>,
 }
 
-/// Processor time during the window.
+/// Processor time, from before the first submission until nothing was in flight any more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cpu {
+    /// Length of this account: the window, and the draining of what it left in flight.
+    pub span_ns: u64,
+    /// Requests that were paid for in it: all that were submitted, also those that no longer count.
+    pub ios: u64,
     /// User time charged to this process, all its threads.
     pub user_ns: u64,
     /// System time charged to this process, its kernel workers included.
@@ -107,6 +111,11 @@ impl Cpu {
     /// Time charged to this process.
     pub fn charged_ns(&self) -> u64 {
         self.user_ns + self.system_ns
+    }
+
+    /// A time of this account over its requests, in microseconds; `None` where there was no request.
+    pub fn us_per_io(&self, spent_ns: u64) -> Option<f64> {
+        (self.ios > 0).then(|| spent_ns as f64 / 1e3 / self.ios as f64)
     }
 
     /// Time the machine was busy, over all processors.

@@ -23,7 +23,10 @@ pub fn environment_text(environment: &Environment, out: &mut impl Write) -> io::
         let size_gb = device.size.0 as f64 / 1e9;
         writeln!(out, "Device       {}, {size_gb:.0} GB: {}", device.name, known.join(", "))?;
     }
-    writeln!(out, "\nThe path, from the application to the medium, with the peak advertised performance of each level:")?;
+    writeln!(
+        out,
+        "\nThe path, from the application to the medium, with the peak advertised performance of each level:"
+    )?;
     for level in &environment.levels {
         writeln!(out, "  {:<24} {:>14}  {}", level.name, advertised(level), level.source)?;
     }

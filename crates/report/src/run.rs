@@ -70,7 +70,7 @@ fn cpu(record: &Record) -> Value {
         "user_ms": ms(cpu.user_ns),
         "system_ms": ms(cpu.system_ns),
         "charged_ms": ms(cpu.charged_ns()),
-        "charged_us_per_io": per_io_us(record, cpu.charged_ns()),
+        "charged_us_per_io": cpu.us_per_io(cpu.charged_ns()),
         "machine_busy_ms": ms(cpu.machine_busy_ns()),
         "machine_ms": {
             "user": machine(|times| times.user_ns),
@@ -81,7 +81,7 @@ fn cpu(record: &Record) -> Value {
             "idle": machine(|times| times.idle_ns),
         },
         "soaker_ms": cpu.soaker.as_ref().map(|soaker| ms(soaker.lost_ns)),
-        "soaker_us_per_io": cpu.soaker.as_ref().and_then(|soaker| per_io_us(record, soaker.lost_ns)),
+        "soaker_us_per_io": cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)),
     })
 }
 
@@ -90,10 +90,6 @@ fn ms(span_ns: u64) -> f64 {
 }
 
 /// Microseconds a request that succeeded; `None` where there was none.
-fn per_io_us(record: &Record, span_ns: u64) -> Option<f64> {
-    (record.ios > 0).then(|| span_ns as f64 / 1e3 / record.ios as f64)
-}
-
 /// Prints the record as a block of a few lines.
 ///
 /// # Errors
@@ -165,11 +161,11 @@ fn depth(record: &Record) -> String {
 fn processor(record: &Record) -> String {
     let cpu = &record.cpu;
     let (Some(charged), Some(user), Some(system)) =
-        (per_io_us(record, cpu.charged_ns()), per_io_us(record, cpu.user_ns), per_io_us(record, cpu.system_ns))
+        (cpu.us_per_io(cpu.charged_ns()), cpu.us_per_io(cpu.user_ns), cpu.us_per_io(cpu.system_ns))
     else {
         return "no request to charge".to_string();
     };
-    let soaker = match cpu.soaker.as_ref().and_then(|soaker| per_io_us(record, soaker.lost_ns)) {
+    let soaker = match cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)) {
         Some(soaker) => format!("; at most {} by the soaker", time_us(soaker)),
         None if record.run.pass == Pass::Soaker => "; the soaker has no account".to_string(),
         None => String::new(),

@@ -3,10 +3,7 @@
 use crate::{Bytes, ParseError};
 
 /// A comma list whose items are read by `read`; each error points into the whole text.
-pub fn list<T>(
-    text: &str,
-    read: impl Fn(&str) -> Result<Vec<T>, ParseError>,
-) -> Result<Vec<T>, ParseError> {
+pub fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, ParseError>) -> Result<Vec<T>, ParseError> {
     let mut values = Vec::new();
     let mut offset = 0;
     for item in text.split(',') {
@@ -17,10 +14,7 @@ pub fn list<T>(
 }
 
 /// Doubles from the first to the last value of `first..last`; a lone value is itself.
-fn doubling(
-    item: &str,
-    read: impl Fn(&str) -> Result<u64, ParseError>,
-) -> Result<Vec<u64>, ParseError> {
+fn doubling(item: &str, read: impl Fn(&str) -> Result<u64, ParseError>) -> Result<Vec<u64>, ParseError> {
     let Some((first, last)) = item.split_once("..") else {
         return Ok(vec![read(item)?]);
     };
@@ -28,24 +22,14 @@ fn doubling(
     let low = read(first).map_err(|error| error.within(item, 0))?;
     let high = read(last).map_err(|error| error.within(item, after))?;
     if low == 0 || low > high {
-        return Err(ParseError::new(
-            item,
-            after,
-            "a range rises from a first value above 0 to a last one",
-        ));
+        return Err(ParseError::new(item, after, "a range rises from a first value above 0 to a last one"));
     }
-    Ok(
-        std::iter::successors(Some(low), |value| value.checked_mul(2))
-            .take_while(|value| *value <= high)
-            .collect(),
-    )
+    Ok(std::iter::successors(Some(low), |value| value.checked_mul(2)).take_while(|value| *value <= high).collect())
 }
 
 /// Block sizes: `4KiB..1MiB` is every power of two from the first to the last.
 pub fn bytes_axis(text: &str) -> Result<Vec<Bytes>, ParseError> {
-    let sizes = list(text, |item| {
-        doubling(item, |size| size.parse::<Bytes>().map(|bytes| bytes.0))
-    })?;
+    let sizes = list(text, |item| doubling(item, |size| size.parse::<Bytes>().map(|bytes| bytes.0)))?;
     distinct_above_zero(text, sizes, "a block size is at least one byte")
         .map(|sizes| sizes.into_iter().map(Bytes).collect())
 }
@@ -53,21 +37,14 @@ pub fn bytes_axis(text: &str) -> Result<Vec<Bytes>, ParseError> {
 /// Counts such as depths and threads: `1..32` is 1, 2, 4, 8, 16, 32.
 pub fn count_axis(text: &str) -> Result<Vec<u32>, ParseError> {
     let read = |count: &str| {
-        count
-            .parse::<u32>()
-            .map(u64::from)
-            .map_err(|_| ParseError::new(count, 0, "a whole number is wanted here"))
+        count.parse::<u32>().map(u64::from).map_err(|_| ParseError::new(count, 0, "a whole number is wanted here"))
     };
     let counts = list(text, |item| doubling(item, read))?;
     distinct_above_zero(text, counts, "0 is no depth: one request at a time is 1")
         .map(|counts| counts.into_iter().map(|count| count as u32).collect())
 }
 
-fn distinct_above_zero(
-    text: &str,
-    mut values: Vec<u64>,
-    message: &str,
-) -> Result<Vec<u64>, ParseError> {
+fn distinct_above_zero(text: &str, mut values: Vec<u64>, message: &str) -> Result<Vec<u64>, ParseError> {
     if values.contains(&0) {
         return Err(ParseError::new(text, 0, message));
     }
@@ -84,10 +61,7 @@ mod tests {
     fn a_range_doubles_and_a_list_is_sorted_once() {
         assert_eq!(count_axis("1..32").unwrap(), [1, 2, 4, 8, 16, 32]);
         assert_eq!(count_axis("8,1,8,2").unwrap(), [1, 2, 8]);
-        assert_eq!(
-            bytes_axis("4KiB..16KiB,1m").unwrap(),
-            [4096, 8192, 16384, 1 << 20].map(Bytes)
-        );
+        assert_eq!(bytes_axis("4KiB..16KiB,1m").unwrap(), [4096, 8192, 16384, 1 << 20].map(Bytes));
     }
 
     #[test]

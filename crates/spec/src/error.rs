@@ -16,35 +16,19 @@ pub struct ParseError {
 impl ParseError {
     /// An error at byte `at` of `text`.
     pub fn new(text: &str, at: usize, message: impl Into<String>) -> Self {
-        Self {
-            text: text.to_string(),
-            at,
-            message: message.into(),
-        }
+        Self { text: text.to_string(), at, message: message.into() }
     }
 
     /// The same error seen from a longer text in which `self.text` starts at byte `offset`.
     pub fn within(self, whole: &str, offset: usize) -> Self {
-        Self {
-            text: whole.to_string(),
-            at: self.at + offset,
-            message: self.message,
-        }
+        Self { text: whole.to_string(), at: self.at + offset, message: self.message }
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let character = self
-            .text
-            .get(..self.at)
-            .map_or(self.at, |head| head.chars().count())
-            + 1;
-        write!(
-            f,
-            "`{}`, character {character}: {}",
-            self.text, self.message
-        )
+        let character = self.text.get(..self.at).map_or(self.at, |head| head.chars().count()) + 1;
+        write!(f, "`{}`, character {character}: {}", self.text, self.message)
     }
 }
 

@@ -12,16 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::ParseError;
 
 /// A number of bytes.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
 /// A span or an instant of an engine's clock, in nanoseconds.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -49,14 +45,7 @@ const SIZE_UNITS: [(&str, f64); 16] = [
     ("tib", 1099511627776.0),
 ];
 
-const TIME_UNITS: [(&str, f64); 6] = [
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("µs", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("m", 60e9),
-];
+const TIME_UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9)];
 
 const RATE_UNITS: [(&str, f64); 7] = [
     ("b/s", 1.0),
@@ -70,28 +59,15 @@ const RATE_UNITS: [(&str, f64); 7] = [
 
 /// Splits `text` into a number and the factor of its unit.
 fn number_and_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, ParseError> {
-    let digits = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().map_err(|_| {
-        ParseError::new(
-            text,
-            0,
-            format!("a number is wanted here, such as {example}"),
-        )
-    })?;
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..digits]
+        .parse()
+        .map_err(|_| ParseError::new(text, 0, format!("a number is wanted here, such as {example}")))?;
     let unit = text[digits..].trim().to_lowercase();
-    let factor = units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| factor);
+    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
     match factor {
         Some(factor) => Ok(number * factor),
-        None => Err(ParseError::new(
-            text,
-            digits,
-            format!("unknown unit `{unit}`; write it like {example}"),
-        )),
+        None => Err(ParseError::new(text, digits, format!("unknown unit `{unit}`; write it like {example}"))),
     }
 }
 
@@ -100,11 +76,7 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let bytes = number_and_unit(text, &SIZE_UNITS, "4096, 4KiB or 1MiB")?;
         if bytes.fract() != 0.0 || bytes > u64::MAX as f64 {
-            return Err(ParseError::new(
-                text,
-                0,
-                "a size is a whole number of bytes",
-            ));
+            return Err(ParseError::new(text, 0, "a size is a whole number of bytes"));
         }
         Ok(Self(bytes as u64))
     }
@@ -114,18 +86,9 @@ impl FromStr for Nanos {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let seconds = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let owned = if seconds {
-            format!("{text}s")
-        } else {
-            text.to_string()
-        };
-        let nanos =
-            number_and_unit(&owned, &TIME_UNITS, "80us, 5ms, 2s or 2m").map_err(|error| {
-                ParseError {
-                    text: text.to_string(),
-                    ..error
-                }
-            })?;
+        let owned = if seconds { format!("{text}s") } else { text.to_string() };
+        let nanos = number_and_unit(&owned, &TIME_UNITS, "80us, 5ms, 2s or 2m")
+            .map_err(|error| ParseError { text: text.to_string(), ..error })?;
         if nanos > 1e18 {
             return Err(ParseError::new(text, 0, "this is longer than thirty years"));
         }
@@ -146,16 +109,8 @@ impl FromStr for Rate {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [
-            (1u64 << 40, "TiB"),
-            (1 << 30, "GiB"),
-            (1 << 20, "MiB"),
-            (1 << 10, "KiB"),
-        ];
-        match units
-            .iter()
-            .find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit))
-        {
+        let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
             Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
             None => write!(f, "{}", self.0),
         }
@@ -165,10 +120,7 @@ impl fmt::Display for Bytes {
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(1_000_000_000u64, "s"), (1_000_000, "ms"), (1_000, "us")];
-        match units
-            .iter()
-            .find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit))
-        {
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit)) {
             Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
             None => write!(f, "{}ns", self.0),
         }
@@ -225,14 +177,7 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_fio_and_spreadsheets_write_them() {
-        let cases = [
-            ("512", 512),
-            ("4k", 4096),
-            ("4KiB", 4096),
-            ("4kb", 4000),
-            ("1MiB", 1 << 20),
-            ("1.5k", 1536),
-        ];
+        let cases = [("512", 512), ("4k", 4096), ("4KiB", 4096), ("4kb", 4000), ("1MiB", 1 << 20), ("1.5k", 1536)];
         for (text, bytes) in cases {
             assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
         }

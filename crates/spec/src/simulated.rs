@@ -61,7 +61,8 @@ impl Default for SimulatedDisk {
 }
 
 /// The keys as they are written, each with the text of its value.
-const KEYS: &str = "fixed, rate, disks, shared, iops, noise, jitter, correlation, cpu_fixed, cpu_per_kib, unseen, cpus, size, seed";
+const KEYS: &str =
+    "fixed, rate, disks, shared, iops, noise, jitter, correlation, cpu_fixed, cpu_per_kib, unseen, cpus, size, seed";
 
 impl SimulatedDisk {
     /// Reads `key=value,key=value`; every key may be left out.
@@ -69,19 +70,11 @@ impl SimulatedDisk {
         let mut disk = Self::default();
         let mut offset = 0;
         for item in text.split(',').filter(|item| !item.is_empty()) {
-            let (key, value) = item.split_once('=').ok_or_else(|| {
-                ParseError::new(
-                    text,
-                    offset,
-                    format!("write key=value; the keys are {KEYS}"),
-                )
-            })?;
+            let (key, value) = item
+                .split_once('=')
+                .ok_or_else(|| ParseError::new(text, offset, format!("write key=value; the keys are {KEYS}")))?;
             disk.set(key, value).map_err(|error| {
-                let start = if error.text == key {
-                    offset
-                } else {
-                    offset + key.len() + 1
-                };
+                let start = if error.text == key { offset } else { offset + key.len() + 1 };
                 error.within(text, start)
             })?;
             offset += item.len() + 1;
@@ -94,17 +87,16 @@ impl SimulatedDisk {
         #[derive(Deserialize)]
         #[serde(transparent)]
         struct Constants(toml::Table);
-        let Constants(table) = toml::from_str(text)
-            .map_err(|error| ParseError::new(name, 0, error.message().to_string()))?;
+        let Constants(table) =
+            toml::from_str(text).map_err(|error| ParseError::new(name, 0, error.message().to_string()))?;
         let mut disk = Self::default();
         for (key, value) in &table {
             let value = match value {
                 toml::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            disk.set(key, &value).map_err(|error| {
-                ParseError::new(name, 0, format!("{key} = {value}: {}", error.message))
-            })?;
+            disk.set(key, &value)
+                .map_err(|error| ParseError::new(name, 0, format!("{key} = {value}: {}", error.message)))?;
         }
         disk.checked(name)
     }
@@ -126,11 +118,7 @@ impl SimulatedDisk {
             "size" => self.size = value.parse()?,
             "seed" => self.seed = whole(value)?,
             _ => {
-                return Err(ParseError::new(
-                    key,
-                    0,
-                    format!("no such key; the keys are {KEYS}"),
-                ));
+                return Err(ParseError::new(key, 0, format!("no such key; the keys are {KEYS}")));
             }
         }
         Ok(())
@@ -153,8 +141,7 @@ impl SimulatedDisk {
 }
 
 fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ParseError> {
-    text.parse()
-        .map_err(|_| ParseError::new(text, 0, "a whole number is wanted here"))
+    text.parse().map_err(|_| ParseError::new(text, 0, "a whole number is wanted here"))
 }
 
 fn number(text: &str) -> Result<f64, ParseError> {
@@ -166,48 +153,26 @@ fn number(text: &str) -> Result<f64, ParseError> {
 
 /// A share: `3%` or `0.03`.
 fn share(text: &str) -> Result<f64, ParseError> {
-    let (digits, scale) = text
-        .strip_suffix('%')
-        .map_or((text, 1.0), |digits| (digits, 0.01));
+    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
     match digits.parse::<f64>() {
         Ok(number) if (0.0..=1.0).contains(&(number * scale)) => Ok(number * scale),
-        _ => Err(ParseError::new(
-            text,
-            0,
-            "a share from 0% to 100% is wanted here",
-        )),
+        _ => Err(ParseError::new(text, 0, "a share from 0% to 100% is wanted here")),
     }
 }
 
 /// Every constant, so that equal text means an equal disk.
 impl fmt::Display for SimulatedDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "fixed={},rate={},disks={}",
-            self.fixed, self.rate, self.disks
-        )?;
+        write!(f, "fixed={},rate={},disks={}", self.fixed, self.rate, self.disks)?;
         if let Some(shared) = self.shared {
             write!(f, ",shared={shared}")?;
         }
         if let Some(iops) = self.iops {
             write!(f, ",iops={iops}")?;
         }
-        write!(
-            f,
-            ",noise={},jitter={},correlation={}",
-            self.noise, self.jitter, self.correlation
-        )?;
-        write!(
-            f,
-            ",cpu_fixed={},cpu_per_kib={},unseen={}",
-            self.cpu_fixed, self.cpu_per_kib, self.unseen
-        )?;
-        write!(
-            f,
-            ",cpus={},size={},seed={}",
-            self.cpus, self.size, self.seed
-        )
+        write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
+        write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
+        write!(f, ",cpus={},size={},seed={}", self.cpus, self.size, self.seed)
     }
 }
 
@@ -221,36 +186,15 @@ mod tests {
         let file = "fixed='80us'\nrate='500MB/s'\ndisks=4\nshared='1200MB/s'\nnoise='3%'\nseed=7\n";
         let disk = SimulatedDisk::from_constants(line).unwrap();
         assert_eq!(disk, SimulatedDisk::from_toml("disk.toml", file).unwrap());
-        assert_eq!(
-            (disk.disks, disk.shared, disk.noise),
-            (4, Some(Rate(1200e6)), 0.03)
-        );
-        assert_eq!(
-            disk,
-            SimulatedDisk::from_constants(&disk.to_string()).unwrap()
-        );
+        assert_eq!((disk.disks, disk.shared, disk.noise), (4, Some(Rate(1200e6)), 0.03));
+        assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
     }
 
     #[test]
     fn a_wrong_key_or_value_is_pointed_at() {
-        assert_eq!(
-            SimulatedDisk::from_constants("fixed=80us,speed=1")
-                .unwrap_err()
-                .at,
-            11
-        );
-        assert_eq!(
-            SimulatedDisk::from_constants("fixed=80us,rate=5x")
-                .unwrap_err()
-                .at,
-            17
-        );
+        assert_eq!(SimulatedDisk::from_constants("fixed=80us,speed=1").unwrap_err().at, 11);
+        assert_eq!(SimulatedDisk::from_constants("fixed=80us,rate=5x").unwrap_err().at, 17);
         assert!(SimulatedDisk::from_constants("disks=0").is_err());
-        assert!(
-            SimulatedDisk::from_toml("d.toml", "disks = 'many'")
-                .unwrap_err()
-                .to_string()
-                .contains("disks")
-        );
+        assert!(SimulatedDisk::from_toml("d.toml", "disks = 'many'").unwrap_err().to_string().contains("disks"));
     }
 }

@@ -21,10 +21,7 @@ impl Target {
     ///
     /// # Errors
     /// A [`ParseError`] that points at the character, also for words of a scheme that is not known.
-    pub fn parse(
-        text: &str,
-        read_file: impl Fn(&Path) -> std::io::Result<String>,
-    ) -> Result<Self, ParseError> {
+    pub fn parse(text: &str, read_file: impl Fn(&Path) -> std::io::Result<String>) -> Result<Self, ParseError> {
         if let Some(rest) = text.strip_prefix("sim:") {
             return simulated(rest, read_file).map_err(|error| error.within(text, "sim:".len()));
         }
@@ -34,25 +31,17 @@ impl Target {
                 let message = format!("`{scheme}:` is no target; write a path, sim:... or null:");
                 Err(ParseError::new(text, 0, message))
             }
-            _ if text.is_empty() => Err(ParseError::new(
-                text,
-                0,
-                "a target is a path, sim:... or null:",
-            )),
+            _ if text.is_empty() => Err(ParseError::new(text, 0, "a target is a path, sim:... or null:")),
             _ => Ok(Self::Path(PathBuf::from(text))),
         }
     }
 }
 
-fn simulated(
-    text: &str,
-    read_file: impl Fn(&Path) -> std::io::Result<String>,
-) -> Result<Target, ParseError> {
+fn simulated(text: &str, read_file: impl Fn(&Path) -> std::io::Result<String>) -> Result<Target, ParseError> {
     if !text.ends_with(".toml") {
         return SimulatedDisk::from_constants(text).map(Target::Simulated);
     }
-    let toml =
-        read_file(Path::new(text)).map_err(|error| ParseError::new(text, 0, error.to_string()))?;
+    let toml = read_file(Path::new(text)).map_err(|error| ParseError::new(text, 0, error.to_string()))?;
     SimulatedDisk::from_toml(text, &toml).map(Target::Simulated)
 }
 
@@ -78,13 +67,8 @@ mod tests {
     fn the_kinds_of_target() {
         assert_eq!(parse("/data"), Ok(Target::Path("/data".into())));
         assert_eq!(parse("null:"), Ok(Target::Null));
-        assert_eq!(
-            parse("sim:"),
-            Ok(Target::Simulated(SimulatedDisk::default()))
-        );
-        assert!(
-            matches!(parse("sim:disk.toml"), Ok(Target::Simulated(disk)) if disk.rate.0 == 1e9)
-        );
+        assert_eq!(parse("sim:"), Ok(Target::Simulated(SimulatedDisk::default())));
+        assert!(matches!(parse("sim:disk.toml"), Ok(Target::Simulated(disk)) if disk.rate.0 == 1e9));
         assert!(parse("").is_err());
     }
 

@@ -210,11 +210,7 @@ impl fmt::Display for Workload {
         if self.rw.direction().is_none() {
             write!(f, "--rwmixread {} ", self.rwmixread)?;
         }
-        write!(
-            f,
-            "--bs {} --iodepth {} --threads {} ",
-            self.bs, self.iodepth, self.threads
-        )?;
+        write!(f, "--bs {} --iodepth {} --threads {} ", self.bs, self.iodepth, self.threads)?;
         write!(f, "--cache {} --engine {}", self.cache, self.engine)
     }
 }
@@ -245,21 +241,12 @@ mod tests {
         for rw in Rw::ALL {
             assert_eq!(rw.word().parse::<Rw>().as_ref(), Ok(rw));
         }
-        assert!(
-            "sequental"
-                .parse::<Pattern>()
-                .unwrap_err()
-                .to_string()
-                .contains("sequential, random")
-        );
+        assert!("sequental".parse::<Pattern>().unwrap_err().to_string().contains("sequential, random"));
     }
 
     #[test]
     fn a_workload_is_written_as_flags() {
-        let workload = Workload {
-            rw: Rw::Randmixed,
-            ..Workload::default()
-        };
+        let workload = Workload { rw: Rw::Randmixed, ..Workload::default() };
         assert_eq!(
             workload.to_string(),
             "--rw randrw --rwmixread 50 --bs 64KiB --iodepth 8 --threads 1 --cache device --engine auto"

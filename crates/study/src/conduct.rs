@@ -56,11 +56,7 @@ pub fn conduct(
             Step::Answered => return Ok(Ending::Answered),
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
-        observer.begins(
-            &run,
-            seen.len(),
-            seen.iter().map(|observation| observation.spent_ns).sum(),
-        );
+        observer.begins(&run, seen.len(), seen.iter().map(|observation| observation.spent_ns).sum());
         let record = match measure::measure(place, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),

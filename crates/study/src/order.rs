@@ -6,9 +6,9 @@ use spec::{Pass, Workload};
 /// same on every machine and in every release, so that a resumed study goes on as it would have.
 pub(crate) fn seeded(seed: u64, workload: &Workload, pass: Pass, repeat: u32) -> u64 {
     let text = format!("{seed} {workload} {pass} {repeat}");
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     // SQLite and JSON readers keep 63 bits; a seed is shown to people and typed by them.
@@ -22,10 +22,7 @@ mod tests {
     #[test]
     fn seeds_differ_by_every_argument() {
         let workload = Workload::default();
-        let deeper = Workload {
-            iodepth: 9,
-            ..workload
-        };
+        let deeper = Workload { iodepth: 9, ..workload };
         let seeds = [
             seeded(1, &workload, Pass::Plain, 0),
             seeded(2, &workload, Pass::Plain, 0),

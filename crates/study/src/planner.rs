@@ -39,7 +39,8 @@ impl From<&Record> for Observation {
         Self {
             run: record.run,
             mbps: record.mbps(),
-            charged_ns_per_byte: record.cpu.charged_ns() as f64 / record.bytes.max(1) as f64,
+            charged_ns_per_byte: record.cpu.charged_ns() as f64
+                / (record.cpu.ios.max(1) * record.run.workload.bs.0) as f64,
             spent_ns: record.spent_ns,
         }
     }
@@ -106,12 +107,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(question: &'a Question, seen: &[Observation]) -> Self {
-        let mut plan = Self {
-            question,
-            runtime: runtime(question),
-            plain: BTreeMap::new(),
-            soaked: BTreeMap::new(),
-        };
+        let mut plan = Self { question, runtime: runtime(question), plain: BTreeMap::new(), soaked: BTreeMap::new() };
         for path in plan.paths() {
             plan.plain.insert(path, Grid::new());
         }
@@ -120,12 +116,7 @@ impl<'a> Plan<'a> {
     }
 
     fn learn(&mut self, observation: &Observation) {
-        let Run {
-            experiment,
-            workload,
-            pass,
-            ..
-        } = observation.run;
+        let Run { experiment, workload, pass, .. } = observation.run;
         let (Some(experiment), Some(direction)) = (experiment, workload.rw.direction()) else {
             return;
         };
@@ -134,12 +125,7 @@ impl<'a> Plan<'a> {
             self.soaked.entry(path).or_default().insert(workload);
             return;
         }
-        let cell = self
-            .plain
-            .entry(path)
-            .or_default()
-            .entry((workload.iodepth, workload.bs))
-            .or_default();
+        let cell = self.plain.entry(path).or_default().entry((workload.iodepth, workload.bs)).or_default();
         cell.runs += 1;
         cell.mbps_sum += observation.mbps;
         cell.charged_sum += observation.charged_ns_per_byte;
@@ -149,12 +135,7 @@ impl<'a> Plan<'a> {
         let mut paths = Vec::new();
         for experiment in &self.question.experiments {
             for direction in &self.question.directions {
-                paths.extend(
-                    self.question
-                        .cache
-                        .iter()
-                        .map(|cache| (*experiment, *direction, *cache)),
-                );
+                paths.extend(self.question.cache.iter().map(|cache| (*experiment, *direction, *cache)));
             }
         }
         paths
@@ -168,12 +149,7 @@ impl<'a> Plan<'a> {
             .or_else(|| once(Self::refined))
             .or_else(|| self.soaker_pass())
             .or_else(|| self.wanted(Self::measured, repeats))
-            .or_else(|| {
-                self.wanted(
-                    Self::deciding,
-                    repeats.max(DECIDING_REPEATS.min(repeats + 2)),
-                )
-            })
+            .or_else(|| self.wanted(Self::deciding, repeats.max(DECIDING_REPEATS.min(repeats + 2))))
             .or_else(|| once(Self::everything))
             .or_else(|| self.wanted(Self::everything, repeats))
     }
@@ -189,9 +165,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        candidates
-            .into_iter()
-            .min_by_key(|run| (run.repeat, run.workload.rw.direction(), run.seed))
+        candidates.into_iter().min_by_key(|run| (run.repeat, run.workload.rw.direction(), run.seed))
     }
 
     fn run(&self, path: &Path, (iodepth, bs): (u32, Bytes), pass: Pass, repeat: u32) -> Run {
@@ -240,13 +214,7 @@ impl<'a> Plan<'a> {
     /// The block size in the middle of what is not measured between the two sides of half power.
     fn inside_bracket(&self, grid: &Grid, depth: u32) -> Option<Bytes> {
         let (below, reached) = bracket(grid, depth)?;
-        let inside: Vec<Bytes> = self
-            .question
-            .bs
-            .iter()
-            .copied()
-            .filter(|bs| *bs > below && *bs < reached)
-            .collect();
+        let inside: Vec<Bytes> = self.question.bs.iter().copied().filter(|bs| *bs > below && *bs < reached).collect();
         inside.get(inside.len() / 2).copied()
     }
 
@@ -259,28 +227,13 @@ impl<'a> Plan<'a> {
             };
             let sizes = spread(&self.question.bs, 3);
             // Once it has its sizes, a path's peak may move on without another pass.
-            if self
-                .soaked
-                .get(path)
-                .is_some_and(|done| done.len() >= sizes.len())
-            {
+            if self.soaked.get(path).is_some_and(|done| done.len() >= sizes.len()) {
                 continue;
             }
-            candidates.extend(
-                sizes
-                    .into_iter()
-                    .map(|bs| self.run(path, (depth, bs), Pass::Soaker, 0)),
-            );
+            candidates.extend(sizes.into_iter().map(|bs| self.run(path, (depth, bs), Pass::Soaker, 0)));
         }
-        candidates.retain(|run| {
-            !self
-                .soaked
-                .values()
-                .any(|done| done.contains(&run.workload))
-        });
-        candidates
-            .into_iter()
-            .min_by_key(|run| (run.workload.rw.direction(), run.seed))
+        candidates.retain(|run| !self.soaked.values().any(|done| done.contains(&run.workload)));
+        candidates.into_iter().min_by_key(|run| (run.workload.rw.direction(), run.seed))
     }
 
     fn measured(&self, path: &Path) -> Vec<(u32, Bytes)> {
@@ -290,24 +243,15 @@ impl<'a> Plan<'a> {
     fn everything(&self, path: &Path) -> Vec<(u32, Bytes)> {
         let _ = path;
         let depths = self.question.iodepth.iter();
-        depths
-            .flat_map(|depth| self.question.bs.iter().map(|bs| (*depth, *bs)))
-            .collect()
+        depths.flat_map(|depth| self.question.bs.iter().map(|bs| (*depth, *bs))).collect()
     }
 
     /// The peak, the advised cell and both sides of half power at their depths.
     fn deciding(&self, path: &Path) -> Vec<(u32, Bytes)> {
         let grid = &self.plain[path];
-        let mut cells: Vec<(u32, Bytes)> =
-            [peak(grid), advised(grid)].into_iter().flatten().collect();
-        for depth in cells
-            .iter()
-            .map(|(depth, _)| *depth)
-            .collect::<BTreeSet<_>>()
-        {
-            let sides = bracket(grid, depth)
-                .into_iter()
-                .flat_map(|(below, reached)| [below, reached]);
+        let mut cells: Vec<(u32, Bytes)> = [peak(grid), advised(grid)].into_iter().flatten().collect();
+        for depth in cells.iter().map(|(depth, _)| *depth).collect::<BTreeSet<_>>() {
+            let sides = bracket(grid, depth).into_iter().flat_map(|(below, reached)| [below, reached]);
             cells.extend(sides.map(|bs| (depth, bs)));
         }
         cells
@@ -316,28 +260,17 @@ impl<'a> Plan<'a> {
 
 fn coarse(question: &Question, cache: Cache) -> Vec<(u32, Bytes)> {
     let (depths, sizes) = if cache.direct() {
-        (
-            spread(&question.iodepth, 3),
-            spread(&question.bs, question.bs.len().div_ceil(2)),
-        )
+        (spread(&question.iodepth, 3), spread(&question.bs, question.bs.len().div_ceil(2)))
     } else {
-        (
-            spread(&question.iodepth, 3).into_iter().take(2).collect(),
-            spread(&question.bs, 3),
-        )
+        (spread(&question.iodepth, 3).into_iter().take(2).collect(), spread(&question.bs, 3))
     };
-    depths
-        .iter()
-        .flat_map(|depth| sizes.iter().map(|bs| (*depth, *bs)))
-        .collect()
+    depths.iter().flat_map(|depth| sizes.iter().map(|bs| (*depth, *bs))).collect()
 }
 
 /// `count` values of an axis from its first to its last, evenly.
 fn spread<T: Copy + PartialEq>(axis: &[T], count: usize) -> Vec<T> {
     let (count, last) = (count.min(axis.len()), axis.len() - 1);
-    let mut values: Vec<T> = (0..count)
-        .map(|index| axis[index * last / (count - 1).max(1)])
-        .collect();
+    let mut values: Vec<T> = (0..count).map(|index| axis[index * last / (count - 1).max(1)]).collect();
     values.dedup();
     values
 }
@@ -345,36 +278,25 @@ fn spread<T: Copy + PartialEq>(axis: &[T], count: usize) -> Vec<T> {
 /// The values next to `value` on an axis.
 fn neighbours<T: Copy + PartialEq>(axis: &[T], value: T) -> impl Iterator<Item = T> + '_ {
     let at = axis.iter().position(|other| *other == value);
-    let sides = at
-        .into_iter()
-        .flat_map(|at| [at.checked_sub(1), Some(at + 1)])
-        .flatten();
+    let sides = at.into_iter().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
     sides.filter_map(|at| axis.get(at).copied())
 }
 
 fn peak(grid: &Grid) -> Option<(u32, Bytes)> {
-    grid.iter()
-        .max_by(|a, b| a.1.mbps().total_cmp(&b.1.mbps()))
-        .map(|(key, _)| *key)
+    grid.iter().max_by(|a, b| a.1.mbps().total_cmp(&b.1.mbps())).map(|(key, _)| *key)
 }
 
 /// The cell that costs the processor least a byte, of those as good as the best.
 fn advised(grid: &Grid) -> Option<(u32, Bytes)> {
     let best = grid.get(&peak(grid)?)?.mbps();
-    let good = grid
-        .iter()
-        .filter(|(_, cell)| cell.mbps() >= AS_GOOD * best);
-    good.min_by(|a, b| a.1.charged().total_cmp(&b.1.charged()))
-        .map(|(key, _)| *key)
+    let good = grid.iter().filter(|(_, cell)| cell.mbps() >= AS_GOOD * best);
+    good.min_by(|a, b| a.1.charged().total_cmp(&b.1.charged())).map(|(key, _)| *key)
 }
 
 /// Of the block sizes measured at a depth, the smallest that reaches half of the peak there, and the one before.
 fn bracket(grid: &Grid, depth: u32) -> Option<(Bytes, Bytes)> {
-    let curve: Vec<(Bytes, f64)> = grid
-        .iter()
-        .filter(|((other, _), _)| *other == depth)
-        .map(|((_, bs), cell)| (*bs, cell.mbps()))
-        .collect();
+    let curve: Vec<(Bytes, f64)> =
+        grid.iter().filter(|((other, _), _)| *other == depth).map(|((_, bs), cell)| (*bs, cell.mbps())).collect();
     let half = curve.iter().map(|(_, mbps)| *mbps).fold(0.0, f64::max) / 2.0;
     let reached = curve.iter().position(|(_, mbps)| *mbps >= half)?;
     let below = reached.checked_sub(1)?;
@@ -394,8 +316,7 @@ fn runtime(question: &Question) -> Nanos {
             paths_a_cache * (cells * repeats + 3.0 + 8.0)
         })
         .sum();
-    let ns =
-        (question.budget.0 as f64 * WINDOW_SHARE / runs.max(1.0)).clamp(WINDOW_NS.0, WINDOW_NS.1);
+    let ns = (question.budget.0 as f64 * WINDOW_SHARE / runs.max(1.0)).clamp(WINDOW_NS.0, WINDOW_NS.1);
     Nanos((ns / 1e6).round() as u64 * 1_000_000)
 }
 
@@ -435,26 +356,17 @@ mod tests {
         let (seen, end) = play(&question);
         let spent: u64 = seen.iter().map(|observation| observation.spent_ns).sum();
         assert_eq!(end, Step::BudgetSpent);
-        assert!(
-            spent <= question.budget.0 && spent > question.budget.0 * 9 / 10,
-            "{spent}"
-        );
+        assert!(spent <= question.budget.0 && spent > question.budget.0 * 9 / 10, "{spent}");
     }
 
     #[test]
     fn no_run_is_made_twice_and_the_order_is_the_seeds() {
         let question = Question::about("x");
         let (seen, _) = play(&question);
-        let keys: BTreeSet<_> = seen
-            .iter()
-            .map(|o| (o.run.workload.to_string(), o.run.pass, o.run.repeat))
-            .collect();
+        let keys: BTreeSet<_> = seen.iter().map(|o| (o.run.workload.to_string(), o.run.pass, o.run.repeat)).collect();
         assert_eq!(keys.len(), seen.len());
         assert_eq!(play(&question).0, seen);
-        let other = Question {
-            seed: 2,
-            ..question
-        };
+        let other = Question { seed: 2, ..question };
         assert_ne!(play(&other).0[..20], seen[..20]);
     }
 
@@ -469,10 +381,7 @@ mod tests {
 
     #[test]
     fn peak_and_half_power_are_bracketed_by_measured_neighbours() {
-        let question = Question {
-            cache: vec![Cache::Device],
-            ..Question::about("x")
-        };
+        let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
         let (seen, _) = play(&question);
         let measured: BTreeSet<(u32, Bytes)> = seen
             .iter()
@@ -487,14 +396,9 @@ mod tests {
 
     #[test]
     fn deciding_cells_are_measured_more_often() {
-        let question = Question {
-            budget: Nanos(600_000_000_000),
-            ..Question::about("x")
-        };
+        let question = Question { budget: Nanos(600_000_000_000), ..Question::about("x") };
         let (seen, _) = play(&question);
-        let peak_runs = seen
-            .iter()
-            .filter(|o| o.run.workload.rw == Rw::Read && o.mbps == 1200.0);
+        let peak_runs = seen.iter().filter(|o| o.run.workload.rw == Rw::Read && o.mbps == 1200.0);
         let repeats = peak_runs.map(|o| o.run.repeat + 1).max();
         assert_eq!(repeats, Some(DECIDING_REPEATS));
         assert!(seen.iter().any(|o| o.run.pass == Pass::Soaker));
@@ -512,18 +416,14 @@ mod tests {
         };
         let (seen, end) = play(&question);
         assert_eq!(end, Step::Answered);
-        assert_eq!(
-            seen.iter().filter(|o| o.run.pass == Pass::Plain).count(),
-            DECIDING_REPEATS as usize
-        );
+        assert_eq!(seen.iter().filter(|o| o.run.pass == Pass::Plain).count(), DECIDING_REPEATS as usize);
     }
 
     #[test]
     fn reads_come_before_writes_in_each_block() {
         let (seen, _) = play(&Question::about("x"));
-        let turns = seen.windows(2).filter(|pair| {
-            pair[0].run.workload.rw.direction() != pair[1].run.workload.rw.direction()
-        });
+        let turns =
+            seen.windows(2).filter(|pair| pair[0].run.workload.rw.direction() != pair[1].run.workload.rw.direction());
         assert!(turns.count() < seen.len() / 4);
     }
 }

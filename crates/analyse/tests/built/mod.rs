@@ -103,6 +103,8 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         latency,
         achieved_depth: depth,
         cpu: Cpu {
+            span_ns: elapsed_ns,
+            ios: ios as u64,
             user_ns: cost.charged_ns / 4,
             system_ns: cost.charged_ns - cost.charged_ns / 4,
             machine: Vec::new(),

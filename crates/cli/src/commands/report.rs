@@ -22,20 +22,11 @@ impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
         let findings = analyse::analyse(file.question(), file.environment(), &records);
-        Ok(Self {
-            findings,
-            records,
-            command: super::study::command_of(file.question()),
-        })
+        Ok(Self { findings, records, command: super::study::command_of(file.question()) })
     }
 
     pub fn write_html(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(report::html(
-            &self.findings,
-            &self.records,
-            &self.command,
-            &mut &mut *out,
-        )?)
+        Ok(report::html(&self.findings, &self.records, &self.command, &mut &mut *out)?)
     }
 
     pub fn write_json(&self, out: &mut dyn Write) -> Result<()> {
@@ -59,12 +50,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
 /// As wide as the terminal, in colour only where there is one and nobody objects (NO_COLOR).
 fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
-    let columns = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok());
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style {
-        width: columns.unwrap_or(100),
-        colour: terminal && !objection,
-    }
+    Style { width: columns.unwrap_or(100), colour: terminal && !objection }
 }

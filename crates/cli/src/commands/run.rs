@@ -20,21 +20,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
         experiment: None,
         workload,
         repeat: 0,
-        pass: if args.soaker {
-            Pass::Soaker
-        } else {
-            Pass::Plain
-        },
+        pass: if args.soaker { Pass::Soaker } else { Pass::Plain },
         runtime: args.runtime,
         seed: args.common.seed,
     };
     let record = measure::measure(place.as_mut(), &run, &stop)?;
     to_output(None, |out| {
         if args.json {
-            serde_json::to_writer_pretty(
-                &mut *out,
-                &report::run_json(&record, place.environment()),
-            )?;
+            serde_json::to_writer_pretty(&mut *out, &report::run_json(&record, place.environment()))?;
             writeln!(out)?;
         } else {
             report::run_text(&record, out)?;

@@ -22,10 +22,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let question = question(args)?;
     let report_path = args.output.with_extension("html");
     if report_path == args.output {
-        bail!(
-            "--output {} is the name of its report; name the study file otherwise",
-            args.output.display()
-        );
+        bail!("--output {} is the name of its report; name the study file otherwise", args.output.display());
     }
     let mut place = open_place(args, &question)?;
     check_cells(place.as_ref(), &question)?;
@@ -42,19 +39,9 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     drop(place);
     let analysed = Analysed::of(&file)?;
     to_file(&report_path, |out| analysed.write_html(out))?;
-    to_output(None, |out| {
-        if args.json {
-            analysed.write_json(out)
-        } else {
-            analysed.write_text(out)
-        }
-    })?;
+    to_output(None, |out| if args.json { analysed.write_json(out) } else { analysed.write_text(out) })?;
     if !args.json {
-        println!(
-            "\nReport: {}   Study file: {}",
-            report_path.display(),
-            args.output.display()
-        );
+        println!("\nReport: {}   Study file: {}", report_path.display(), args.output.display());
     }
     Ok(())
 }
@@ -62,17 +49,12 @@ pub fn study(args: &StudyArgs) -> Result<()> {
 /// The question that the flags ask.
 fn question(args: &StudyArgs) -> Result<Question> {
     if args.budget < LEAST_BUDGET {
-        bail!(
-            "--budget {} is too little to measure anything; give at least {LEAST_BUDGET}",
-            args.budget
-        );
+        bail!("--budget {} is too little to measure anything; give at least {LEAST_BUDGET}", args.budget);
     }
     let target = match &args.target {
         Target::Path(path) => {
             let whole = path.canonicalize();
-            let whole = whole.with_context(|| {
-                format!("{}: name a folder, a file or a device", path.display())
-            })?;
+            let whole = whole.with_context(|| format!("{}: name a folder, a file or a device", path.display()))?;
             whole.display().to_string()
         }
         other => other.to_string(),
@@ -128,10 +110,7 @@ fn directions(args: &StudyArgs) -> Result<Vec<Direction>> {
 fn caches(args: &StudyArgs) -> Result<Vec<Cache>> {
     let has_page_cache = matches!(args.target, Target::Path(_));
     if !has_page_cache && args.cache.iter().any(|cache| !cache.direct()) {
-        bail!(
-            "{} has no page cache: leave --cache out, or use --cache device",
-            args.target
-        );
+        bail!("{} has no page cache: leave --cache out, or use --cache device", args.target);
     }
     Ok(match (args.cache.is_empty(), has_page_cache) {
         (false, _) => once_each(&args.cache),
@@ -155,21 +134,13 @@ fn open_place(args: &StudyArgs, question: &Question) -> Result<Box<dyn Place>> {
 
 /// The study file with the place ready for it. A file that is there is checked before anything is laid out, and
 /// gets the span that it had; a new one is made only when there is something to keep in it.
-fn open_file(
-    path: &Path,
-    question: &Question,
-    place: &mut dyn Place,
-    stop: &AtomicBool,
-) -> Result<StudyFile> {
+fn open_file(path: &Path, question: &Question, place: &mut dyn Place, stop: &AtomicBool) -> Result<StudyFile> {
     if !path.exists() {
         place.make_ready(None, stop)?;
         return Ok(StudyFile::create(path, question, place.environment())?);
     }
     let file = StudyFile::resume(path, question, place.environment())?;
-    let span = file
-        .records()?
-        .first()
-        .map(|record| Bytes(record.span_bytes));
+    let span = file.records()?.first().map(|record| Bytes(record.span_bytes));
     place.make_ready(span, stop)?;
     Ok(file)
 }
@@ -204,63 +175,23 @@ pub fn command_of(question: &Question) -> String {
             words.push(word)
         }
     };
-    add(
-        question.experiments != usual.experiments,
-        format!("--experiments {}", listed(&question.experiments)),
-    );
-    add(
-        question.directions != usual.directions,
-        format!("--rw {}", listed(&question.directions)),
-    );
-    add(
-        question.bs != usual.bs,
-        format!("--bs {}", listed(&question.bs)),
-    );
-    add(
-        question.iodepth != usual.iodepth,
-        format!("--iodepth {}", listed(&question.iodepth)),
-    );
-    add(
-        question.cache != usual.cache,
-        format!("--cache {}", listed(&question.cache)),
-    );
-    add(
-        question.threads != usual.threads,
-        format!("--threads {}", question.threads),
-    );
-    add(
-        question.engine != usual.engine,
-        format!("--engine {}", question.engine),
-    );
-    add(
-        question.budget != usual.budget,
-        format!("--budget {}", question.budget),
-    );
-    add(
-        question.repeats != usual.repeats,
-        format!("--repeats {}", question.repeats),
-    );
-    add(
-        question.seed != usual.seed,
-        format!("--seed {}", question.seed),
-    );
-    question
-        .size
-        .iter()
-        .for_each(|size| add(true, format!("--size {size}")));
-    question
-        .peak
-        .iter()
-        .for_each(|peak| add(true, format!("--peak {peak}")));
+    add(question.experiments != usual.experiments, format!("--experiments {}", listed(&question.experiments)));
+    add(question.directions != usual.directions, format!("--rw {}", listed(&question.directions)));
+    add(question.bs != usual.bs, format!("--bs {}", listed(&question.bs)));
+    add(question.iodepth != usual.iodepth, format!("--iodepth {}", listed(&question.iodepth)));
+    add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
+    add(question.threads != usual.threads, format!("--threads {}", question.threads));
+    add(question.engine != usual.engine, format!("--engine {}", question.engine));
+    add(question.budget != usual.budget, format!("--budget {}", question.budget));
+    add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
+    add(question.seed != usual.seed, format!("--seed {}", question.seed));
+    question.size.iter().for_each(|size| add(true, format!("--size {size}")));
+    question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     words.join(" ")
 }
 
 fn listed<T: std::fmt::Display>(values: &[T]) -> String {
-    values
-        .iter()
-        .map(T::to_string)
-        .collect::<Vec<_>>()
-        .join(",")
+    values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// A word as a shell reads it.

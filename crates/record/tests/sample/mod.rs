@@ -56,6 +56,8 @@ pub fn record(number: u32) -> Record {
         achieved_depth: latency.sum_ns() as f64 / elapsed_ns as f64,
         latency,
         cpu: Cpu {
+            span_ns: elapsed_ns + 5,
+            ios: ios + 4,
             user_ns: 10_000_001,
             system_ns: 40_500_000,
             machine: vec![CpuTimes { user_ns: 20_000_000, irq_ns: 10_000_000, ..CpuTimes::default() }; 2],

@@ -220,6 +220,8 @@ pub fn record() -> Record {
         achieved_depth: 3.96,
         latency,
         cpu: Cpu {
+            span_ns: 100_000_000,
+            ios: 1000,
             user_ns: 2_000_000,
             system_ns: 5_000_000,
             machine: vec![CpuTimes { user_ns: 10_000_000, softirq_ns: 20_000_000, ..CpuTimes::default() }; 2],
