@@ -16,7 +16,7 @@ const Charts = (() => {
 
   // --- Numbers as text, by the same rules as the rest of the page ---------------------------------------------
 
-  const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
   function number(value) {
     if (value === null || !Number.isFinite(value)) return '\u2013';
     const size = Math.abs(value);
@@ -41,6 +41,14 @@ const Charts = (() => {
   // --- The study seen by path, depth and block size ------------------------------------------------------------
 
   const distinct = (values) => [...new Set(values)].sort((a, b) => a - b);
+  // A sparse study may leave out a value everywhere; doublings are put back where at least half were measured.
+  function doublings(values) {
+    const [low, high] = [values[0], values[values.length - 1]];
+    const all = [...values];
+    for (let value = Math.max(low, 1); value < high; value *= 2) all.push(value);
+    const whole = distinct(all);
+    return values.length * 2 >= whole.length ? whole : values;
+  }
   const pathOf = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
 
   function study(findings) {
@@ -48,8 +56,8 @@ const Charts = (() => {
     const known = findings.levels.map((level) => level.pap_mbps).filter((pap) => pap > 0);
     return {
       findings,
-      sizes: distinct(cells.map((cell) => cell.bs_bytes)),
-      depths: distinct(cells.map((cell) => cell.iodepth)),
+      sizes: doublings(distinct(cells.map((cell) => cell.bs_bytes))),
+      depths: doublings(distinct(cells.map((cell) => cell.iodepth))),
       pap: known.length ? Math.min(...known) : null,
       of: (key) => cells.filter((cell) => pathOf(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
     };
@@ -115,7 +123,7 @@ const Charts = (() => {
 
   // Every size has its grid line; labels are thinned on a narrow chart.
   function sizeAxis(sizes, look, width) {
-    const every = Math.ceil((sizes.length * 52) / Math.max(width - 60, 100));
+    const every = Math.ceil((sizes.length * 60) / Math.max(width - 60, 100));
     return { ...logAxis(sizes, size, look, 0.04), tickvals: sizes, tickangle: 0,
       ticktext: sizes.map((bytes, i) => (i % every === 0 ? size(bytes) : '')) };
   }
@@ -170,7 +178,7 @@ const Charts = (() => {
     const mean = (cell) => cell.mbps.value;
     const group = { meta: { depth }, name: `depth ${depth}` };
     const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
-    const half = curve && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
+    const half = curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
     const traces = [
       { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(mean),
         line: { color: ink, width: 1, dash: 'dot' } },
@@ -226,7 +234,7 @@ const Charts = (() => {
         textfont: { size: width < 420 ? 9 : 11, color: cells.map((c) => legible([look.low, look.accent], share(c))) } },
     ];
     const labels = of.sizes.map(size);
-    const every = Math.ceil((labels.length * 50) / Math.max(width - 100, 100));
+    const every = Math.ceil((labels.length * 58) / Math.max(width - 100, 100));
     const category = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array' };
     const x = { ...category, tickangle: 0, tickvals: labels, categoryarray: labels,
       ticktext: labels.map((label, i) => (i % every ? '' : label)) };
@@ -268,7 +276,8 @@ const Charts = (() => {
           textfont: { size: 11, color: look.ink }, cliponaxis: false,
           line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
         { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
-          showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' }, marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
+          showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' },
+          marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
       ];
     });
     // One scale for all, so that the charts can be held against each other.

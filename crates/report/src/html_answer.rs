@@ -6,6 +6,9 @@ use spec::Direction;
 
 use crate::html_format::{UNKNOWN, date, mbps, number, path_words, size};
 
+/// Longest sentence, in characters, that is still read as a headline.
+const HEADLINE: usize = 80;
+
 /// The top of the page: what was measured, the verdict and the key figures.
 pub fn answer(findings: &Findings) -> Markup {
     html! {
@@ -14,7 +17,7 @@ pub fn answer(findings: &Findings) -> Markup {
             h1 { code { (findings.target) } }
             div.verdict {
                 @if findings.verdict.is_empty() { p { "Nothing has been measured yet, so there is no answer." } }
-                @for sentence in &findings.verdict { p { (sentence) } }
+                @for sentence in &findings.verdict { p.long[sentence.chars().count() > HEADLINE] { (sentence) } }
             }
             div.tiles {
                 (peak_tile(findings, Direction::Read))
@@ -68,15 +71,21 @@ pub fn half_power_size(curve: &Curve) -> String {
     format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
 }
 
-fn half_power_tile(findings: &Findings) -> Markup {
+/// The curve that the key figure tells of: of those about as fast as the fastest, one whose size is bracketed.
+fn headline_curve(findings: &Findings, rw: Direction) -> Option<&Curve> {
     let direct = findings.curves.iter().any(|curve| curve.cache.direct());
-    let fitting = || findings.curves.iter().filter(|curve| curve.cache.direct() || !direct);
-    let best = |rw| fitting().filter(|c| c.rw == rw).max_by(|a, b| a.peak_mbps.total_cmp(&b.peak_mbps));
-    let Some(best) = best(Direction::Read).or_else(|| best(Direction::Write)) else {
-        return tile("Half power", UNKNOWN, "", "not measured");
-    };
+    let fitting = || findings.curves.iter().filter(|curve| curve.rw == rw && (curve.cache.direct() || !direct));
+    let peak_mbps = fitting().map(|curve| curve.peak_mbps).reduce(f64::max)?;
+    let about_as_fast = fitting().filter(|curve| curve.peak_mbps >= 0.95 * peak_mbps);
+    about_as_fast
+        .max_by(|a, b| a.half_power_bracketed.cmp(&b.half_power_bracketed).then(a.peak_mbps.total_cmp(&b.peak_mbps)))
+}
+
+fn half_power_tile(findings: &Findings) -> Markup {
+    let best = headline_curve(findings, Direction::Read).or_else(|| headline_curve(findings, Direction::Write));
+    let Some(best) = best else { return tile("Half power from", UNKNOWN, "", "not measured") };
     let path = |c: &Curve| (c.pattern, c.cache, c.rw);
-    let alone = fitting().find(|c| path(c) == path(best) && c.iodepth == 1 && best.iodepth != 1);
+    let alone = findings.curves.iter().find(|c| path(c) == path(best) && c.iodepth == 1 && best.iodepth != 1);
     let alone = alone.map_or_else(String::new, |curve| format!("; {} at depth 1", half_power_size(curve)));
     let about = format!("{} at depth {}{alone}", path_words(best.pattern, best.cache, best.rw), best.iodepth);
     let whole = half_power_size(best);

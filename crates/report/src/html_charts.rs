@@ -129,7 +129,8 @@ fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
             h2 { "Throughput against block size" }
             p.lead {
                 "A line for each depth, with the 95% interval of its run means. A ring marks where a line first \
-                 reaches half of its own peak, its " a href="#def-half" { "half-power size" } "."
+                 reaches half of its own peak, its " a href="#def-half" { "half-power size" } "; there is none where \
+                 no smaller size was seen below half."
                 @if pap { " The dashed rule is the narrowest advertised peak." }
                 " Dots join sizes with unmeasured ones between them."
             }

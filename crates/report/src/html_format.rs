@@ -8,12 +8,12 @@ use spec::{Cache, Direction, Pattern};
 /// Stands where a number is not known.
 pub const UNKNOWN: &str = "\u{2013}";
 
-/// Digits in groups of three, parted by a narrow space that does not break.
+/// Digits in groups of three, parted by commas.
 fn grouped(digits: &str) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
+            text.push(',');
         }
         text.push(digit);
     }
@@ -124,8 +124,8 @@ mod tests {
             (1.234, "1.23"),
             (12.34, "12.3"),
             (99.96, "100"),
-            (1234.5, "1\u{202f}234"),
-            (1_234_567.0, "1\u{202f}234\u{202f}567"),
+            (1234.5, "1,234"),
+            (1_234_567.0, "1,234,567"),
             (-250.0, "\u{2212}250"),
         ];
         for (value, text) in cases {

@@ -155,7 +155,7 @@ fn bottleneck(findings: &Findings) -> Markup {
                 }
                 @if !narrowest.next.is_empty() {
                     dt { "What would be next" }
-                    dd { (narrowest.next) }
+                    dd { (heading(&narrowest.next)) }
                 }
             }
         }

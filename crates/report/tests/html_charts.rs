@@ -107,10 +107,15 @@ fn marks_match(figure: &Value, findings: &Findings) {
     let path = figure["path"].as_str().unwrap();
     let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| key(cell) == path).collect();
     let said = |name: &str| figure[name].as_u64().unwrap() as usize;
-    let curves = findings.curves.iter().filter(|c| format!("{} {} {}", c.pattern, c.cache, c.rw) == path).count();
+    let bracketed = findings.curves.iter().filter(|curve| curve.half_power_bracketed);
+    let rings = bracketed.filter(|c| format!("{} {} {}", c.pattern, c.cache, c.rw) == path).count();
     match figure["chart"].as_str().unwrap() {
         "throughput" => {
-            assert_eq!(said("points"), cells.len() + curves, "{path}: a mark for each cell, a ring for each line");
+            assert_eq!(
+                said("points"),
+                cells.len() + rings,
+                "{path}: a mark for each cell, a ring for each bracketed half"
+            );
             assert_eq!(said("bars"), cells.len(), "{path}");
             assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
         }
