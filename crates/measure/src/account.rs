@@ -5,9 +5,10 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use os::processor::{self, Charged, SoakerReading, Times};
-use record::{Cpu, CpuTimes, Soaker};
+use record::{Cpu, CpuTimes, Noise, Soaker};
 use spec::Pass;
 
+use crate::noise::{Sight, Witness};
 use crate::place::Account;
 
 /// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
@@ -19,6 +20,8 @@ pub(crate) struct MachineAccount {
     charged: Charged,
     machine: Vec<Times>,
     soaking: Option<Soaking>,
+    witness: Witness,
+    sight: Sight,
 }
 
 /// The soaker's side of it.
@@ -30,16 +33,17 @@ struct Soaking {
 }
 
 impl MachineAccount {
-    /// An account for a run of this pass; the soaker's pass waits for its baseline here.
+    /// An account for a run of this pass, with a witness of what others do; the soaker's pass waits for its baseline here.
     ///
     /// # Errors
     /// Where the soaker's threads cannot be started.
-    pub(crate) fn new(pass: Pass) -> io::Result<Self> {
+    pub(crate) fn new(pass: Pass, witness: Witness) -> io::Result<Self> {
         let soaking = match pass {
             Pass::Plain => None,
             Pass::Soaker => Some(Soaking::new()?),
         };
-        Ok(Self { begun: Instant::now(), charged: Charged::default(), machine: Vec::new(), soaking })
+        let (begun, charged, sight) = (Instant::now(), Charged::default(), Sight::default());
+        Ok(Self { begun, charged, machine: Vec::new(), soaking, witness, sight })
     }
 }
 
@@ -77,6 +81,7 @@ impl Soaking {
 
 impl Account for MachineAccount {
     fn begin(&mut self) {
+        self.sight = self.witness.look();
         self.machine = processor::machine();
         if let Some(soaking) = &mut self.soaking {
             soaking.begun = soaking.soaker.read();
@@ -85,21 +90,22 @@ impl Account for MachineAccount {
         self.charged = processor::charged();
     }
 
-    fn end(&mut self) -> Cpu {
+    fn end(&mut self) -> (Cpu, Noise) {
         let charged = processor::charged();
         let span_ns = self.begun.elapsed().as_nanos() as u64;
         let soaked = self.soaking.as_ref().map(Soaking::lost);
         let machine = processor::machine();
         let own_user_ns = charged.user_ns - self.charged.user_ns;
         let soaker_threads_ns = soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns);
-        Cpu {
+        let cpu = Cpu {
             span_ns,
             user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
             system_ns: charged.system_ns - self.charged.system_ns,
             machine: machine.iter().zip(&self.machine).map(|(now, then)| since(now, then)).collect(),
             soaker: soaked.map(|(account, _)| account),
             ..Cpu::default()
-        }
+        };
+        (cpu, self.witness.between(&self.sight, &self.witness.look()))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::EngineError;
-use record::{Cpu, Latency, Record, Series};
+use record::{Cpu, Latency, Noise, Record, Series};
 use spec::Run;
 
 use crate::MeasureError;
@@ -28,7 +28,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
     let prepared = place.prepare(run)?;
     let mut account = place.account(run.pass)?;
     let (engine, cached_bytes) = (prepared.engine, prepared.cached_bytes);
-    let (tallies, cpu) = drive(prepared, run, account.as_mut(), stop)?;
+    let (tallies, (cpu, noise)) = drive(prepared, run, account.as_mut(), stop)?;
     if stop.load(Ordering::Relaxed) {
         return Err(MeasureError::Interrupted);
     }
@@ -52,6 +52,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
         series: sum.series,
         harness_ns_per_io,
         cached_bytes,
+        noise,
     })
 }
 
@@ -61,7 +62,7 @@ fn drive(
     run: &Run,
     account: &mut dyn Account,
     stop: &AtomicBool,
-) -> Result<(Vec<Tally>, Cpu), EngineError> {
+) -> Result<(Vec<Tally>, (Cpu, Noise)), EngineError> {
     let Prepared { mut lanes, once, flush, .. } = prepared;
     let terms = Terms { runtime: run.runtime, flush };
     // A place for this thread, which reads the account, and one for each lane.
@@ -86,9 +87,9 @@ fn drive(
         account.begin();
         gate.wait();
         gate.wait();
-        let cpu = account.end();
+        let spent = account.end();
         let tallies = threads.into_iter().map(|thread| thread.join().expect("a window does not panic"));
-        Ok((tallies.collect::<Result<Vec<_>, _>>()?, cpu))
+        Ok((tallies.collect::<Result<Vec<_>, _>>()?, spent))
     })
 }
 

@@ -8,6 +8,7 @@ mod conduct;
 mod error;
 mod harness;
 mod layout;
+mod noise;
 mod offsets;
 mod place;
 mod real;

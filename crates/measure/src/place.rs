@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use engine::Engine;
-use record::{Cpu, Environment};
+use record::{Cpu, Environment, Noise};
 use spec::{Bytes, EngineName, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -37,8 +37,8 @@ pub struct Prepared {
 pub trait Account {
     /// Called right before the first submission.
     fn begin(&mut self);
-    /// Called right after the last reaping, with what was spent since.
-    fn end(&mut self) -> Cpu;
+    /// Called right after the last reaping, with what was spent since and who else was there.
+    fn end(&mut self) -> (Cpu, Noise);
 }
 
 /// A target, real or simulated, with everything that is around it.

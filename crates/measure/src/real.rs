@@ -16,6 +16,7 @@ use crate::MeasureError;
 use crate::account::MachineAccount;
 use crate::harness::Harness;
 use crate::layout;
+use crate::noise::Witness;
 use crate::place::{Account, Lane, Place, Prepared};
 
 /// What a folder is given where no size is asked for.
@@ -261,7 +262,8 @@ impl Place for RealPlace {
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        Ok(Box::new(MachineAccount::new(pass).map_err(MeasureError::Account)?))
+        let device = self.environment.device.as_ref().map(|device| device.name.as_str());
+        Ok(Box::new(MachineAccount::new(pass, Witness::of(device)).map_err(MeasureError::Account)?))
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

@@ -1,7 +1,7 @@
 //! Runs on a simulated path, in virtual time.
 
 use engine::{ProcessorAccount, Simulated};
-use record::{Cpu, CpuTimes, Environment, Level, Machine, Soaker};
+use record::{Cpu, CpuTimes, Environment, Level, Machine, Noise, Soaker};
 use spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, Workload};
 use std::sync::atomic::AtomicBool;
 
@@ -114,7 +114,7 @@ struct VirtualAccount {
 impl Account for VirtualAccount {
     fn begin(&mut self) {}
 
-    fn end(&mut self) -> Cpu {
+    fn end(&mut self) -> (Cpu, Noise) {
         let spent = self.engine.read();
         let busy_ns = spent.charged_ns + spent.unseen_ns;
         let elapsed_ns = self.engine.now().0 - self.began.0;
@@ -125,13 +125,14 @@ impl Account for VirtualAccount {
             idle_ns: elapsed_ns.saturating_sub(busy_ns / cpus),
             ..CpuTimes::default()
         };
-        Cpu {
+        let cpu = Cpu {
             span_ns: elapsed_ns,
             user_ns: 0,
             system_ns: spent.charged_ns,
             machine: vec![each; self.cpus as usize],
             soaker: (self.pass == Pass::Soaker).then_some(Soaker { lost_ns: busy_ns, baseline_share: 1.0 }),
             ..Cpu::default()
-        }
+        };
+        (cpu, Noise::default())
     }
 }

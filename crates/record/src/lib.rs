@@ -18,6 +18,6 @@ pub use environment::{Device, Environment, FileSystem, Level, Machine};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use latency::Latency;
-pub use run_record::{Cpu, CpuTimes, Record, Series, Soaker};
+pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};
 pub use study_file::{Entry, StudyFile};

@@ -46,6 +46,23 @@ pub struct Record {
     pub harness_ns_per_io: f64,
     /// Bytes of the span in the page cache when the window opened; `None` where that cannot be told.
     pub cached_bytes: Option<u64>,
+    /// Who else was there.
+    #[serde(default)]
+    pub noise: Noise,
+}
+
+/// Evidence of others at work while a run was measured, over the span of its processor account. What the system
+/// does not tell is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// Time that some task waited for I/O (pressure stall information), in nanoseconds.
+    pub pressure_io_ns: Option<u64>,
+    /// Time that some task waited for a processor, likewise.
+    pub pressure_cpu_ns: Option<u64>,
+    /// Bytes that the device moved, whoever asked.
+    pub device_bytes: Option<u64>,
+    /// Mean frequency of the processors at the end, in MHz.
+    pub cpu_mhz: Option<f64>,
 }
 
 /// Processor time, from before the first submission until nothing was in flight any more.
@@ -108,6 +125,19 @@ impl CpuTimes {
 }
 
 impl Cpu {
+    /// The processor that was busiest, and the share of the span that it was busy.
+    pub fn busiest(&self) -> Option<(usize, f64)> {
+        let busy = self.machine.iter().map(CpuTimes::busy_ns).enumerate().max_by_key(|(_, busy_ns)| *busy_ns)?;
+        (self.span_ns > 0).then(|| (busy.0, busy.1 as f64 / self.span_ns as f64))
+    }
+
+    /// Time that the idle machine would have spent in the same span, from the soaker's baseline.
+    pub fn idle_baseline_ns(&self) -> Option<u64> {
+        let soaker = self.soaker.as_ref()?;
+        let machine_ns = self.span_ns as f64 * self.machine.len() as f64;
+        Some(((1.0 - soaker.baseline_share).max(0.0) * machine_ns) as u64)
+    }
+
     /// Time charged to this process.
     pub fn charged_ns(&self) -> u64 {
         self.user_ns + self.system_ns
@@ -138,6 +168,21 @@ impl Record {
     /// Requests a second, 0 for a window of no length.
     pub fn iops(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
+    }
+
+    /// Bytes that the device moved and this run did not; negative where it moved fewer, as a cache lets it. Known
+    /// for direct I/O alone: what the page cache reads ahead and writes behind is ours too.
+    pub fn foreign_bytes(&self) -> Option<i64> {
+        let workload = &self.run.workload;
+        let ours = self.cpu.ios.saturating_mul(workload.bs.0);
+        let device = self.noise.device_bytes.filter(|_| workload.cache.direct() && self.error_count() == 0)?;
+        Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
+    }
+
+    /// Throughput into the page cache, before the closing flush, in MB/s; `None` where nothing was flushed.
+    pub fn memory_mbps(&self) -> Option<f64> {
+        let window_ns = self.elapsed_ns.checked_sub(self.flush_ns).filter(|ns| *ns > 0 && self.flush_ns > 0)?;
+        Some(self.bytes as f64 * 1e3 / window_ns as f64)
     }
 
     /// Requests that failed.

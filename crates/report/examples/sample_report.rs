@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write, stdout};
 use analyse::{
     Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
 };
-use record::{Cpu, Device, FileSystem, Latency, Machine, Record, Series};
+use record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
 use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 const LINK_MBPS: f64 = 1970.0;
@@ -279,6 +279,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
         cached_bytes: Some(0),
+        noise: Noise::default(),
     }
 }
 

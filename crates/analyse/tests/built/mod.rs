@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::{Cpu, Latency, Record, Series, Soaker};
+use record::{Cpu, Latency, Noise, Record, Series, Soaker};
 use spec::{
     Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, SimulatedDisk, Workload,
 };
@@ -113,6 +113,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
         harness_ns_per_io: 100.0,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
+        noise: Noise::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Record, Series, Soaker};
+use record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Noise, Record, Series, Soaker};
 use spec::{Bytes, Cache, EngineName, Experiment, Nanos, Pass, Question, Rate, Run, Rw, Workload};
 
 pub fn question() -> Question {
@@ -66,6 +66,7 @@ pub fn record(number: u32) -> Record {
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
         cached_bytes: number.is_multiple_of(2).then_some(4096),
+        noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use analyse::{Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding};
-use record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Record, Series};
+use record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
 use spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 pub type Way = (Pattern, Direction, Cache);
@@ -230,6 +230,7 @@ pub fn record() -> Record {
         series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
         harness_ns_per_io: 31.5,
         cached_bytes: None,
+        noise: Noise::default(),
     }
 }
 
