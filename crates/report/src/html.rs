@@ -19,12 +19,12 @@ use crate::html_path::path_section;
 use crate::html_tables::half_power_and_cost;
 
 /// plotly.js, deflated and in base64 by the build script.
-const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
-const STYLE: &str = include_str!("../assets/report.css");
-const CHARTS: &str = include_str!("../assets/charts.js");
-const SCRIPT: &str = include_str!("../assets/report.js");
+pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
+pub(crate) const STYLE: &str = include_str!("../assets/report.css");
+pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");
+pub(crate) const SCRIPT: &str = include_str!("../assets/report.js");
 /// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 
 /// Writes the report page: findings, the records they rest on, and the command that measured them.
@@ -106,7 +106,7 @@ fn banner(findings: &Findings) -> Markup {
     }
 }
 
-fn footer() -> Markup {
+pub(crate) fn footer() -> Markup {
     html! {
         footer {
             p {

@@ -42,7 +42,7 @@ fn number_of(count: usize) -> String {
 }
 
 /// A figure: what it is, its value and unit, and what it holds for.
-fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
+pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
     html! {
         div.tile {
             p.what { (what) }

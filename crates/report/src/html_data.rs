@@ -44,7 +44,7 @@ pub fn data(findings: &Findings, records: &[Record]) -> Data {
 }
 
 /// Six significant digits are more than any measurement here has; sixteen would double the page's data.
-fn round(value: &mut Value) {
+pub(crate) fn round(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
             let exact = number.as_f64().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::html_answer::{half_power_size, share};
 use crate::html_format::{UNKNOWN, ends, heading, number, path_words, size};
 
 /// A heading of a column: its words, and the definition that it is linked to.
-type Column = (&'static str, Option<&'static str>);
+pub(crate) type Column = (&'static str, Option<&'static str>);
 
 /// The section with the three tables; nothing where all are empty.
 pub fn half_power_and_cost(findings: &Findings) -> Markup {
@@ -24,7 +24,7 @@ pub fn half_power_and_cost(findings: &Findings) -> Markup {
     }
 }
 
-fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
+pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table {
