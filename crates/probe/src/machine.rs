@@ -40,6 +40,7 @@ pub fn probe_machine(root: &Root) -> Machine {
     Machine {
         kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_string()),
         cpu_model: cpu_model(&cpuinfo),
+        cpu_mhz: cpu_mhz(&cpuinfo),
         cpus: allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")),
         memory: memory(root).unwrap_or_default(),
         virtualised: (!places.is_empty()).then(|| places.join(", ")),
@@ -64,6 +65,16 @@ fn cpu_model(cpuinfo: &str) -> String {
     let keys = ["model name", "cpu model", "cpu", "Model", "Hardware"];
     let named = keys.iter().find_map(|key| field(cpuinfo, key)).filter(|model| !model.is_empty());
     named.unwrap_or(UNKNOWN).to_string()
+}
+
+/// The fastest processor's speed, whole: idle ones are clocked down, and a wavering figure would look like another
+/// machine.
+fn cpu_mhz(cpuinfo: &str) -> Option<f64> {
+    let speeds = cpuinfo.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        if name.trim() == "cpu MHz" { value.trim().parse::<f64>().ok() } else { None }
+    });
+    speeds.filter(|mhz| mhz.is_finite() && *mhz > 0.0).map(f64::round).reduce(f64::max)
 }
 
 fn allowed_cpus(root: &Root) -> Option<u32> {
@@ -152,5 +163,11 @@ mod tests {
         let text = "cpu family\t: 6\nmodel\t\t: 167\nmodel name\t: Some Processor\n";
         assert_eq!(cpu_model(text), "Some Processor");
         assert_eq!(cpu_model(""), UNKNOWN);
+    }
+
+    #[test]
+    fn the_fastest_processor_gives_the_speed() {
+        assert_eq!(cpu_mhz("cpu MHz\t\t: 800.012\nprocessor\t: 1\ncpu MHz\t\t: 2599.998\n"), Some(2600.0));
+        assert_eq!(cpu_mhz("cpu MHz\t\t: 0.000\nBogoMIPS\t: 50.00\n"), None);
     }
 }

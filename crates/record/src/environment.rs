@@ -25,6 +25,10 @@ pub struct Machine {
     pub kernel: String,
     /// Processor model.
     pub cpu_model: String,
+    /// Speed of the fastest processor when the place was looked at, in MHz; what puts costs of two machines on one
+    /// scale.
+    #[serde(default)]
+    pub cpu_mhz: Option<f64>,
     /// Processors that this process may use.
     pub cpus: u32,
     /// Main memory.

@@ -296,6 +296,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
         machine: Machine {
             kernel: "6.12.0-sample".to_string(),
             cpu_model: "Sample Processor 8-Core".to_string(),
+            cpu_mhz: Some(3600.0),
             cpus: 8,
             memory: Bytes(16 << 30),
             virtualised: None,
