@@ -92,7 +92,7 @@ pub struct RunArgs {
     /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
     #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
     pub cache: Cache,
-    /// Measure beside the soaker: idle-priority threads whose lost time is all that the machine spent
+    /// Measure once more beside the soaker: idle-priority threads whose lost time is all that the machine spent
     #[arg(long)]
     pub soaker: bool,
     /// Print the record as one JSON object and nothing else
@@ -151,10 +151,10 @@ pub struct ReportArgs {
 pub struct ExportArgs {
     /// The study file
     pub study: PathBuf,
-    /// sqlio (its trace), csv (a row a record) or json (everything)
+    /// sqlio (its trace), csv (a row a record), json (everything) or fio (fio's json+)
     #[arg(long, value_enum)]
     pub format: Format,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output; with fio, a file a cell below this folder, as fio-plot reads them
     #[arg(short, long)]
     pub output: Option<PathBuf>,
 }
@@ -164,6 +164,7 @@ pub enum Format {
     Sqlio,
     Csv,
     Json,
+    Fio,
 }
 
 impl RunArgs {

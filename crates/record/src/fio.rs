@@ -1,0 +1,290 @@
+//! What would fio have written about these runs? Its json+ form, so that what reads fio's results reads ours.
+//!
+//! Records enter; JSON leaves, one job a cell, either as one document with all jobs ([`write_fio`]) or as a document
+//! for each cell ([`fio_documents`]), which is what fio-plot wants: it looks at a file's first job and adds the
+//! others to it. The plain runs of a cell are one job: counts are added, and rates are over the added time. fio
+//! parts submission from completion; our latency is one span, from before submission to reaping, and stands in
+//! `lat_ns` and `clat_ns`, with `slat_ns` at nothing.
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+use spec::{EngineName, Pass, Workload};
+
+use crate::fio_latency::{latency_bins, latency_object, no_latency};
+use crate::{Latency, Record, RecordError};
+
+/// One cell as a fio document of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioDocument {
+    /// Folder that it belongs in, such as `device/4k`: cells of one folder differ in pattern, depth and threads only.
+    pub folder: String,
+    /// Name of its file there, such as `randread-16-1.json`, as `bench-fio` names them.
+    pub file: String,
+    /// The document.
+    pub json: Value,
+}
+
+/// All plain runs of one workload by one engine, added up.
+struct Cell {
+    workload: Workload,
+    engine: EngineName,
+    runs: u32,
+    span_bytes: u64,
+    started_unix_ms: u64,
+    elapsed_ns: u64,
+    bytes: u64,
+    ios: u64,
+    read_ios: u64,
+    short_transfers: u64,
+    errors: u64,
+    latency: Latency,
+    cpu_span_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    /// Bytes a second in each step of each run.
+    samples: Vec<f64>,
+}
+
+impl Cell {
+    fn new(record: &Record) -> Self {
+        Self {
+            workload: record.run.workload,
+            engine: record.engine,
+            runs: 0,
+            span_bytes: record.span_bytes,
+            started_unix_ms: record.started_unix_ms,
+            elapsed_ns: 0,
+            bytes: 0,
+            ios: 0,
+            read_ios: 0,
+            short_transfers: 0,
+            errors: 0,
+            latency: Latency::default(),
+            cpu_span_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            samples: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, record: &Record) {
+        self.runs += 1;
+        self.elapsed_ns += record.elapsed_ns;
+        self.bytes += record.bytes;
+        self.ios += record.ios;
+        self.read_ios += record.read_ios;
+        self.short_transfers += record.short_transfers;
+        self.errors += record.error_count();
+        self.latency.merge(&record.latency);
+        self.cpu_span_ns += record.cpu.span_ns;
+        self.user_ns += record.cpu.user_ns;
+        self.system_ns += record.cpu.system_ns;
+        let step_s = record.series.step_ns as f64 / 1e9;
+        if step_s > 0.0 {
+            self.samples.extend(record.series.bytes.iter().map(|bytes| *bytes as f64 / step_s));
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.elapsed_ns as f64 / 1e9
+    }
+}
+
+/// The cells of `records`, each from its plain runs, in the order in which they first occur.
+fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut place = std::collections::HashMap::new();
+    for record in records.into_iter().filter(|record| record.run.pass == Pass::Plain) {
+        let at = *place.entry((record.run.workload, record.engine)).or_insert(cells.len());
+        if at == cells.len() {
+            cells.push(Cell::new(record));
+        }
+        cells[at].add(record);
+    }
+    cells
+}
+
+/// Writes one document with a job for each cell measured on `target`.
+///
+/// # Errors
+/// [`RecordError::Stream`] if `out` takes no more.
+pub fn write_fio<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    target: &str,
+    mut out: impl Write,
+) -> Result<(), RecordError> {
+    let cells = cells(records);
+    let jobs = cells.iter().map(|cell| job(cell, target)).collect();
+    let began = cells.iter().map(|cell| cell.started_unix_ms).min().unwrap_or(0);
+    serde_json::to_writer_pretty(&mut out, &document(began, jobs))?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// A document for each cell measured on `target`, each with its place in a tree of folders.
+///
+/// Two cells that fio-plot could not tell apart (the same settings by another engine) get files of different names.
+pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: &str) -> Vec<FioDocument> {
+    let cells = cells(records);
+    let mut documents: Vec<FioDocument> = Vec::with_capacity(cells.len());
+    let mut taken = std::collections::HashSet::new();
+    for cell in &cells {
+        let workload = &cell.workload;
+        let folder = format!("{}/{}", workload.cache, block_size(workload.bs.0));
+        let name = format!("{}-{}-{}", workload.rw, workload.iodepth, workload.threads);
+        let mut file = format!("{name}.json");
+        for number in 2.. {
+            if taken.insert((folder.clone(), file.clone())) {
+                break;
+            }
+            file = format!("{name}-{}-{number}.json", cell.engine);
+        }
+        let json = document(cell.started_unix_ms, vec![job(cell, target)]);
+        documents.push(FioDocument { folder, file, json });
+    }
+    documents
+}
+
+fn document(began_unix_ms: u64, jobs: Vec<Value>) -> Value {
+    json!({
+        "fio version": concat!("halfpower-", env!("CARGO_PKG_VERSION")),
+        "timestamp": began_unix_ms / 1000,
+        "timestamp_ms": began_unix_ms,
+        "jobs": jobs,
+    })
+}
+
+/// A size as fio writes it: `4k`, `1m`, `512`.
+fn block_size(bytes: u64) -> String {
+    match bytes {
+        whole if whole > 0 && whole.is_multiple_of(1 << 20) => format!("{}m", whole >> 20),
+        whole if whole > 0 && whole.is_multiple_of(1 << 10) => format!("{}k", whole >> 10),
+        other => other.to_string(),
+    }
+}
+
+fn job(cell: &Cell, target: &str) -> Value {
+    let workload = &cell.workload;
+    let name = format!("{}-{}-{}", workload.rw, block_size(workload.bs.0), workload.cache);
+    let write_ios = cell.ios - cell.read_ios.min(cell.ios);
+    // fio charges a job's threads against the sum of their times.
+    let percent = |spent_ns: u64| {
+        let available_ns = cell.cpu_span_ns as f64 * f64::from(workload.threads.max(1));
+        if available_ns > 0.0 { 100.0 * spent_ns as f64 / available_ns } else { 0.0 }
+    };
+    let bins = latency_bins(&cell.latency);
+    json!({
+        "jobname": name,
+        "groupid": 0,
+        "error": 0,
+        "eta": 0,
+        "elapsed": cell.seconds().ceil() as u64,
+        "job options": options(cell, target, &name),
+        "read": direction(cell, cell.read_ios),
+        "write": direction(cell, write_ios),
+        "trim": direction(cell, 0),
+        "job_runtime": cell.elapsed_ns / 1_000_000,
+        "usr_cpu": percent(cell.user_ns),
+        "sys_cpu": percent(cell.system_ns),
+        "latency_ns": bins.ns,
+        "latency_us": bins.us,
+        "latency_ms": bins.ms,
+        "latency_depth": workload.iodepth,
+        "total_err": cell.errors,
+        "halfpower_runs": cell.runs,
+    })
+}
+
+/// fio's names for the settings; all values are text, as in fio's own output.
+fn options(cell: &Cell, target: &str, name: &str) -> Value {
+    let workload = &cell.workload;
+    let engine = match cell.engine {
+        EngineName::Sync | EngineName::Pool => "psync",
+        other => other.word(),
+    };
+    let mut options: Map<String, Value> = [
+        ("name", name.to_string()),
+        ("filename", target.to_string()),
+        ("size", cell.span_bytes.to_string()),
+        ("rw", workload.rw.to_string()),
+        ("bs", block_size(workload.bs.0)),
+        ("iodepth", workload.iodepth.to_string()),
+        ("numjobs", workload.threads.to_string()),
+        ("direct", u8::from(workload.cache.direct()).to_string()),
+        ("ioengine", engine.to_string()),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_string(), Value::String(value)))
+    .collect();
+    if workload.cache.durable() && workload.rw.writes() {
+        options.insert("sync".to_string(), json!("dsync"));
+    }
+    if workload.rw.direction().is_none() {
+        options.insert("rwmixread".to_string(), json!(workload.rwmixread.to_string()));
+    }
+    Value::Object(options)
+}
+
+/// The share of a cell that went one way: `ios` of its requests, with their share of the bytes. Latency is kept
+/// for both ways together, so a mixed cell shows the same latency on either side.
+fn direction(cell: &Cell, ios: u64) -> Value {
+    let share = if cell.ios > 0 { ios as f64 / cell.ios as f64 } else { 0.0 };
+    let bytes = (cell.bytes as f64 * share).round() as u64;
+    let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };
+    let rate = Spread::of(cell.samples.iter().map(|sample| sample * share / 1024.0));
+    let requests = Spread::of(cell.samples.iter().map(|sample| sample * share / cell.workload.bs.0.max(1) as f64));
+    let latency = if ios > 0 { latency_object(&cell.latency) } else { no_latency() };
+    let whole = |value: f64| value.round() as u64;
+    json!({
+        "io_bytes": bytes,
+        "io_kbytes": bytes / 1024,
+        "bw_bytes": whole(a_second(bytes as f64)),
+        "bw": whole(a_second(bytes as f64) / 1024.0),
+        "iops": a_second(ios as f64),
+        "runtime": if ios > 0 { cell.elapsed_ns / 1_000_000 } else { 0 },
+        "total_ios": ios,
+        "short_ios": if ios > 0 { cell.short_transfers } else { 0 },
+        "drop_ios": 0,
+        "slat_ns": no_latency(),
+        "clat_ns": latency,
+        "lat_ns": latency,
+        "bw_min": whole(rate.min),
+        "bw_max": whole(rate.max),
+        "bw_agg": if ios > 0 { 100.0 } else { 0.0 },
+        "bw_mean": rate.mean,
+        "bw_dev": rate.deviation,
+        "bw_samples": rate.count,
+        "iops_min": whole(requests.min),
+        "iops_max": whole(requests.max),
+        "iops_mean": requests.mean,
+        "iops_stddev": requests.deviation,
+        "iops_samples": requests.count,
+    })
+}
+
+/// How values spread: fio's five figures of a rate over time.
+#[derive(Default)]
+struct Spread {
+    min: f64,
+    max: f64,
+    mean: f64,
+    deviation: f64,
+    count: usize,
+}
+
+impl Spread {
+    /// All 0 where there is no value, or nothing moved this way at all.
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
+        let count = values.len();
+        let mean = values.iter().sum::<f64>() / count.max(1) as f64;
+        if mean <= 0.0 {
+            return Self::default();
+        }
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = values.iter().copied().fold(0.0, f64::max);
+        Self { min, max, mean, deviation: (squares / count.max(2).saturating_sub(1) as f64).sqrt(), count }
+    }
+}
