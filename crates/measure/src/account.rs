@@ -4,7 +4,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use os::processor::{self, Charged, SoakerReading, Times};
+use os::processor::{self, Baseline, Charged, SoakerReading, Times};
 use record::{Cpu, CpuTimes, Noise, Soaker};
 use spec::Pass;
 
@@ -27,8 +27,7 @@ pub(crate) struct MachineAccount {
 /// The soaker's side of it.
 struct Soaking {
     soaker: processor::Soaker,
-    idle_units_a_second: Vec<f64>,
-    baseline_share: f64,
+    idle: Baseline,
     begun: SoakerReading,
 }
 
@@ -54,28 +53,15 @@ impl Soaking {
         std::thread::sleep(BASELINE / 10);
         let first = soaker.read();
         std::thread::sleep(BASELINE);
-        let last = soaker.read();
-        let machine_ns = (last.at - first.at).as_nanos() as f64 * last.units.len() as f64;
-        Ok(Self {
-            idle_units_a_second: last.units_a_second(&first),
-            baseline_share: (last.threads_ns - first.threads_ns) as f64 / machine_ns.max(1.0),
-            begun: soaker.read(),
-            soaker,
-        })
+        let begun = soaker.read();
+        Ok(Self { idle: begun.baseline_since(&first), begun, soaker })
     }
 
     /// Time lost since it began, and the time its own threads were charged in the while.
     fn lost(&self) -> (Soaker, u64) {
         let now = self.soaker.read();
-        let elapsed_ns = (now.at - self.begun.at).as_nanos() as f64;
-        let lost_ns: f64 = now
-            .units_a_second(&self.begun)
-            .iter()
-            .zip(&self.idle_units_a_second)
-            .map(|(busy, idle)| if *idle > 0.0 { (1.0 - busy / idle) * elapsed_ns } else { 0.0 })
-            .sum();
-        let account = Soaker { lost_ns: lost_ns.max(0.0) as u64, baseline_share: self.baseline_share };
-        (account, now.threads_ns - self.begun.threads_ns)
+        let lost_ns = now.lost_ns_since(&self.begun, &self.idle).max(0.0) as u64;
+        (Soaker { lost_ns, baseline_share: self.idle.share }, now.threads_ns - self.begun.threads_ns)
     }
 }
 

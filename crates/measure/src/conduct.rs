@@ -124,7 +124,7 @@ impl Sum {
             series: Series { step_ns: tallies[0].step_ns, bytes: Vec::new() },
         };
         for tally in tallies {
-            sum.latency.merge(&tally.latency);
+            sum.latency.merge(&tally.latency.latency());
             add_series(&mut sum.series.bytes, &tally.step_bytes);
             for (errno, count) in &tally.errors {
                 *sum.errors.entry(errno.name().into_owned()).or_default() += count;

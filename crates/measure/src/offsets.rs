@@ -10,28 +10,42 @@ use spec::{Direction, Pattern, Workload};
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
-    first: u64,
-    block_bytes: u32,
-    blocks: u64,
     order: Order,
+    blocks: u64,
     /// Blocks left to give; `u64::MAX` has no end within a lifetime.
     left: u64,
+    shape: Shape,
     random: Xoshiro256PlusPlus,
-    /// Reads among 2^32 requests.
-    read_share: u64,
 }
 
 enum Order {
-    Sequential {
-        next: u64,
-    },
+    Sequential { next: u64 },
     Random,
-    /// A full-period congruential sequence over the next power of two: every block once, in no order.
-    Permuted {
-        state: u64,
-        multiplier: u64,
-        increment: u64,
-        mask: u64,
+    Permuted(Permutation),
+}
+
+/// A full-period congruential sequence over the next power of two: every block once, in no order.
+struct Permutation {
+    state: u64,
+    multiplier: u64,
+    increment: u64,
+    mask: u64,
+}
+
+/// How a block becomes a request.
+#[derive(Clone, Copy)]
+struct Shape {
+    first: u64,
+    block_bytes: u32,
+    operations: Operations,
+}
+
+#[derive(Clone, Copy)]
+enum Operations {
+    All(Operation),
+    /// Reads among 2^32 requests; the rest are writes.
+    Mixed {
+        read_share: u64,
     },
 }
 
@@ -45,81 +59,96 @@ impl Offsets {
         let order = match (workload.rw.pattern(), once) {
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
             (Pattern::Random, false) => Order::Random,
-            (Pattern::Random, true) => permutation(blocks, &mut random),
+            (Pattern::Random, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
         };
-        let read_share = match workload.rw.direction() {
-            Some(Direction::Read) => 1 << 32,
-            Some(Direction::Write) => 0,
-            None => (u64::from(workload.rwmixread) << 32) / 100,
+        let operations = match workload.rw.direction() {
+            Some(Direction::Read) => Operations::All(Operation::Read),
+            Some(Direction::Write) => Operations::All(Operation::Write),
+            None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
-        Self {
-            first: range.start,
-            block_bytes: block_bytes as u32,
-            blocks,
-            order,
-            left: if once { blocks } else { u64::MAX },
-            random,
-            read_share,
-        }
+        let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
+        Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, random }
     }
 
-    /// The next request, carried by `slot`; `None` when every block was given once.
-    #[inline]
-    pub(crate) fn next(&mut self, slot: u32) -> Option<Request> {
-        if self.left == 0 {
-            return None;
-        }
-        self.left -= 1;
-        let block = self.next_block();
-        Some(Request {
-            slot,
-            operation: self.next_operation(),
-            offset: self.first + block * u64::from(self.block_bytes),
-            length: self.block_bytes,
-        })
+    /// Length of every request.
+    pub(crate) fn block_bytes(&self) -> u32 {
+        self.shape.block_bytes
     }
 
+    /// Takes slots from `free` and appends a request for each to `batch`: for all of them, or for as many as there
+    /// are blocks left.
     #[inline]
-    fn next_block(&mut self) -> u64 {
+    pub(crate) fn fill(&mut self, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
+        let count = (free.len() as u64).min(self.left);
+        self.left -= count;
+        let slots = free.drain(free.len() - count as usize..);
+        let (blocks, random) = (self.blocks, &mut self.random);
+        // Which order it is, is asked once a batch and not for each request.
         match &mut self.order {
-            Order::Sequential { next } => {
+            Order::Sequential { next } => self.shape.fill(slots, batch, random, |_| {
                 let block = *next;
-                *next = if block + 1 == self.blocks { 0 } else { block + 1 };
+                *next = if block + 1 == blocks { 0 } else { block + 1 };
                 block
-            }
+            }),
             // Multiply and shift instead of a division; the bias is below blocks / 2^64.
-            Order::Random => ((u128::from(self.random.next_u64()) * u128::from(self.blocks)) >> 64) as u64,
-            Order::Permuted { state, multiplier, increment, mask } => loop {
-                *state = state.wrapping_mul(*multiplier).wrapping_add(*increment) & *mask;
-                // The low bits of such a sequence are regular; a fixed mix of all bits hides that.
-                let block = scatter(*state, *mask);
-                if block < self.blocks {
-                    break block;
-                }
-            },
-        }
-    }
-
-    #[inline]
-    fn next_operation(&mut self) -> Operation {
-        match self.read_share {
-            0 => Operation::Write,
-            share if share == 1 << 32 => Operation::Read,
-            share if self.random.next_u64() >> 32 < share => Operation::Read,
-            _ => Operation::Write,
+            Order::Random => self.shape.fill(slots, batch, random, |random| {
+                ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
+            }),
+            Order::Permuted(permutation) => {
+                self.shape.fill(slots, batch, random, |_| permutation.next_below(blocks));
+            }
         }
     }
 }
 
-/// A sequence that visits each of 2^k states once: the multiplier is 1 mod 4 and the increment odd (Hull and
-/// Dobell, 1962).
-fn permutation(blocks: u64, random: &mut Xoshiro256PlusPlus) -> Order {
-    let mask = blocks.next_power_of_two() - 1;
-    Order::Permuted {
-        state: random.next_u64() & mask,
-        multiplier: (random.next_u64() & !3) | 1,
-        increment: random.next_u64() | 1,
-        mask,
+impl Shape {
+    #[inline]
+    fn fill(
+        self,
+        slots: impl Iterator<Item = u32>,
+        batch: &mut Vec<Request>,
+        random: &mut Xoshiro256PlusPlus,
+        mut next_block: impl FnMut(&mut Xoshiro256PlusPlus) -> u64,
+    ) {
+        let Self { first, block_bytes: length, operations } = self;
+        let mut request = |slot, operation, random: &mut _| {
+            let offset = first + next_block(random) * u64::from(length);
+            Request { slot, operation, offset, length }
+        };
+        match operations {
+            Operations::All(operation) => batch.extend(slots.map(|slot| request(slot, operation, random))),
+            Operations::Mixed { read_share } => batch.extend(slots.map(|slot| {
+                let request = request(slot, Operation::Read, random);
+                let is_read = random.next_u64() >> 32 < read_share;
+                Request { operation: if is_read { Operation::Read } else { Operation::Write }, ..request }
+            })),
+        }
+    }
+}
+
+impl Permutation {
+    /// A sequence that visits each of 2^k states once: the multiplier is 1 mod 4 and the increment odd (Hull and
+    /// Dobell, 1962).
+    fn new(blocks: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+        let mask = blocks.next_power_of_two() - 1;
+        Self {
+            state: random.next_u64() & mask,
+            multiplier: (random.next_u64() & !3) | 1,
+            increment: random.next_u64() | 1,
+            mask,
+        }
+    }
+
+    #[inline]
+    fn next_below(&mut self, blocks: u64) -> u64 {
+        loop {
+            self.state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
+            // The low bits of such a sequence are regular; a fixed mix of all bits hides that.
+            let block = scatter(self.state, self.mask);
+            if block < blocks {
+                return block;
+            }
+        }
     }
 }
 
@@ -142,7 +171,22 @@ mod tests {
     }
 
     fn blocks(offsets: &mut Offsets, count: usize) -> Vec<u64> {
-        std::iter::from_fn(|| offsets.next(0)).take(count).map(|r| (r.offset - 8192) / 4096).collect()
+        requests(offsets, count).iter().map(|request| (request.offset - 8192) / 4096).collect()
+    }
+
+    /// At most `count` requests, in batches of several sizes.
+    fn requests(offsets: &mut Offsets, count: usize) -> Vec<Request> {
+        let mut batch = Vec::new();
+        for size in (1..=7).cycle() {
+            let (before, wanted) = (batch.len(), size.min(count - batch.len()));
+            let mut free: Vec<u32> = (0..wanted as u32).collect();
+            offsets.fill(&mut free, &mut batch);
+            assert_eq!(free.len(), wanted - (batch.len() - before), "a slot is free or in the batch");
+            if batch.len() == before {
+                break;
+            }
+        }
+        batch
     }
 
     #[test]
@@ -175,7 +219,8 @@ mod tests {
     #[test]
     fn a_mix_reads_the_share_that_was_asked() {
         let mut mixed = offsets(Rw::Randmixed, 100, false);
-        let reads = (0..10_000).filter(|_| mixed.next(0).unwrap().operation == Operation::Read).count();
+        let batch = requests(&mut mixed, 10_000);
+        let reads = batch.iter().filter(|request| request.operation == Operation::Read).count();
         assert!((6_800..7_200).contains(&reads), "{reads}");
     }
 }

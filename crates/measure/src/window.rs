@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use record::Latency;
+use record::LatencyCounter;
 use spec::Nanos;
 
 use crate::offsets::Offsets;
@@ -33,7 +33,7 @@ pub(crate) struct Tally {
     /// Requests that were in flight when the window closed: they cost processor time, and count for nothing else.
     pub drained_ios: u64,
     pub errors: Vec<(Errno, u64)>,
-    pub latency: Latency,
+    pub latency: LatencyCounter,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
 }
@@ -46,16 +46,25 @@ pub(crate) struct Terms {
     pub flush: bool,
 }
 
+/// What is remembered of a request in flight.
+#[derive(Debug, Clone, Copy)]
+struct Issued {
+    /// When its latency began.
+    at: Nanos,
+    is_read: bool,
+}
+
 /// One lane's loop with all that it needs, allocated before the window opens.
 pub(crate) struct Window<'a> {
     engine: &'a mut dyn Engine,
     offsets: Offsets,
     terms: Terms,
     stop: &'a AtomicBool,
-    /// Free slots, the next to be used last.
+    block_bytes: u32,
+    /// Slots that are not in flight.
     free: Vec<u32>,
-    /// What is in each slot, and when it was handed over.
-    issued: Vec<(Request, Nanos)>,
+    /// What each slot carried last.
+    issued: Vec<Issued>,
     batch: Vec<Request>,
     done: Vec<Completion>,
     tally: Tally,
@@ -74,7 +83,6 @@ impl<'a> Window<'a> {
     ) -> Self {
         let slots = depth as usize;
         let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, 100_000_000);
-        let nothing = Request { slot: 0, operation: Operation::Read, offset: 0, length: 0 };
         let tally = Tally {
             errors: Vec::with_capacity(ERROR_KINDS),
             step_ns,
@@ -83,11 +91,12 @@ impl<'a> Window<'a> {
         };
         Self {
             engine,
+            block_bytes: offsets.block_bytes(),
             offsets,
             terms,
             stop,
-            free: (0..depth).rev().collect(),
-            issued: vec![(nothing, Nanos(0)); slots],
+            free: (0..depth).collect(),
+            issued: vec![Issued { at: Nanos(0), is_read: false }; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             tally,
@@ -118,13 +127,10 @@ impl<'a> Window<'a> {
     #[inline]
     fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.batch.clear();
-        while let Some(slot) = self.free.pop() {
-            let Some(request) = self.offsets.next(slot) else {
-                self.free.push(slot);
-                break;
-            };
-            self.issued[slot as usize] = (request, now);
-            self.batch.push(request);
+        self.offsets.fill(&mut self.free, &mut self.batch);
+        for request in &self.batch {
+            let is_read = request.operation == Operation::Read;
+            self.issued[request.slot as usize] = Issued { at: now, is_read };
         }
         self.engine.submit(&self.batch)
     }
@@ -141,20 +147,25 @@ impl<'a> Window<'a> {
         if now >= self.step_end {
             self.close_steps(now);
         }
+        let (mut bytes, mut ios, mut read_ios, mut short_transfers) = (0, 0, 0, 0);
         for completion in &self.done {
-            let (request, issued) = self.issued[completion.slot as usize];
-            self.free.push(completion.slot);
+            let issued = self.issued[completion.slot as usize];
             match completion.result {
                 Ok(moved) => {
-                    self.tally.bytes += u64::from(moved);
-                    self.tally.ios += 1;
-                    self.tally.read_ios += u64::from(request.operation == Operation::Read);
-                    self.tally.short_transfers += u64::from(moved < request.length);
-                    self.tally.latency.add(now.0 - issued.0);
+                    bytes += u64::from(moved);
+                    ios += 1;
+                    read_ios += u64::from(issued.is_read);
+                    short_transfers += u64::from(moved < self.block_bytes);
+                    self.tally.latency.add(now.0 - issued.at.0);
                 }
                 Err(errno) => count_error(&mut self.tally.errors, errno),
             }
         }
+        self.free.extend(self.done.iter().map(|completion| completion.slot));
+        self.tally.bytes += bytes;
+        self.tally.ios += ios;
+        self.tally.read_ios += read_ios;
+        self.tally.short_transfers += short_transfers;
     }
 
     /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.

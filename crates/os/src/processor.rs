@@ -1,14 +1,15 @@
 //! Where did the processors' time go? Charged to this process, spent by the machine, or lost by the soaker.
 
 use std::fs;
-use std::hint::black_box;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::Clock;
 
 /// Time charged to this process, all its threads and kernel workers, since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,20 +112,32 @@ fn this_thread_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What one soaking thread has done so far, on a cache line of its own.
+/// A step of a soaking thread that takes longer than this was not its own: an interrupt, another task or the
+/// hypervisor came in between. A step of its own takes some tens of nanoseconds, with its bookkeeping below 500.
+const INTRUSION_NS: u64 = 1_000;
+/// Steps between two looks at the thread's own charged time.
+const STEPS_A_LOOK: u32 = 4_096;
+
+/// What one soaking thread has seen so far, on a cache line of its own.
 #[derive(Default)]
 #[repr(align(128))]
 struct Soaked {
-    units: AtomicU64,
+    /// Sum of all intrusions, in nanoseconds.
+    lost_ns: AtomicU64,
+    /// The clock at its last step; 0 before the first.
+    seen_ns: AtomicU64,
+    /// What it was charged, in nanoseconds.
     thread_ns: AtomicU64,
 }
 
 /// Busy loops at idle priority, one on each processor: what they do not get, somebody else spent.
 ///
-/// It counts work and not only its own processor time, because interrupts that arrive while a soaking thread
-/// runs are charged to that thread, yet they keep it from its work.
+/// A soaking thread reads the clock again and again and adds up the gaps. Gaps hold other tasks as well as
+/// interrupts, which are charged to the thread that they interrupt; and unlike counted work they do not depend on
+/// how fast the processor happens to run.
 pub struct Soaker {
     soaked: Arc<Vec<Soaked>>,
+    clock: Clock,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -132,42 +145,53 @@ pub struct Soaker {
 /// The soaker's account at one moment.
 #[derive(Debug, Clone)]
 pub struct SoakerReading {
-    /// When it was taken.
-    pub at: Instant,
-    /// Units of work done so far, for each processor.
-    pub units: Vec<u64>,
+    at_ns: u64,
+    lost_ns: Vec<u64>,
     /// Processor time charged to the soaking threads so far, in nanoseconds.
     pub threads_ns: u64,
 }
 
 impl Soaker {
-    /// Starts one soaking thread on each processor that this process may use.
+    /// Starts one soaking thread on each processor that this process may use, and waits until each has begun.
     ///
     /// # Errors
-    /// Where a thread cannot be started. A thread that may not have the idle class or the processor ends at
-    /// once, and its processor then counts as lost from the start: `baseline` shows it.
+    /// Where a thread cannot be started, or may not have the idle class on its processor.
     pub fn start() -> io::Result<Self> {
         let cpus = usable();
         let soaked: Arc<Vec<Soaked>> = Arc::new(cpus.iter().map(|_| Soaked::default()).collect());
-        let stop = Arc::new(AtomicBool::new(false));
-        let threads = cpus
-            .into_iter()
-            .enumerate()
-            .map(|(index, cpu)| {
-                let (soaked, stop) = (Arc::clone(&soaked), Arc::clone(&stop));
-                std::thread::Builder::new()
-                    .name(format!("soaker {cpu}"))
-                    .spawn(move || soak(cpu, &soaked[index], &stop))
-            })
-            .collect::<io::Result<Vec<_>>>()?;
-        Ok(Self { soaked, stop, threads })
+        let (clock, stop) = (Clock::new(), Arc::new(AtomicBool::new(false)));
+        let mut soaker = Self { soaked, clock, stop, threads: Vec::new() };
+        let (ready, begun) = mpsc::channel();
+        for (index, cpu) in cpus.iter().copied().enumerate() {
+            let (soaked, stop, ready) = (Arc::clone(&soaker.soaked), Arc::clone(&soaker.stop), ready.clone());
+            let clock = soaker.clock.clone();
+            let thread = std::thread::Builder::new().name(format!("soaker {cpu}")).spawn(move || {
+                let permitted = pin_this_thread(cpu).and_then(|()| yield_to_everybody());
+                let soak_now = permitted.is_ok();
+                let _ = ready.send(permitted);
+                if soak_now {
+                    soak(&clock, &soaked[index], &stop);
+                }
+            })?;
+            soaker.threads.push(thread);
+        }
+        for _ in cpus {
+            begun.recv().map_err(io::Error::other)??;
+        }
+        Ok(soaker)
     }
 
-    /// What has been soaked up so far.
+    /// What has been lost so far.
     pub fn read(&self) -> SoakerReading {
+        let at_ns = self.clock.now_ns();
+        let lost_ns = |soaked: &Soaked| {
+            // A gap that is not over yet belongs to the account too.
+            let open_ns = at_ns.saturating_sub(soaked.seen_ns.load(Ordering::Acquire));
+            soaked.lost_ns.load(Ordering::Relaxed) + if open_ns > INTRUSION_NS { open_ns } else { 0 }
+        };
         SoakerReading {
-            at: Instant::now(),
-            units: self.soaked.iter().map(|soaked| soaked.units.load(Ordering::Relaxed)).collect(),
+            at_ns,
+            lost_ns: self.soaked.iter().map(lost_ns).collect(),
             threads_ns: self.soaked.iter().map(|soaked| soaked.thread_ns.load(Ordering::Relaxed)).sum(),
         }
     }
@@ -182,32 +206,61 @@ impl Drop for Soaker {
     }
 }
 
-fn soak(cpu: usize, soaked: &Soaked, stop: &AtomicBool) {
-    if pin_this_thread(cpu).is_err() || yield_to_everybody().is_err() {
-        return;
-    }
-    let mut units = 0;
+fn soak(clock: &Clock, soaked: &Soaked, stop: &AtomicBool) {
+    let (mut seen_ns, mut lost_ns) = (clock.now_ns(), 0);
     while !stop.load(Ordering::Relaxed) {
-        // About 20 microseconds: long against the bookkeeping, short against a window.
-        for step in 0..20_000u64 {
-            black_box(step);
+        for _ in 0..STEPS_A_LOOK {
+            let now_ns = clock.now_ns();
+            let step_ns = now_ns.saturating_sub(seen_ns);
+            if step_ns > INTRUSION_NS {
+                lost_ns += step_ns;
+                soaked.lost_ns.store(lost_ns, Ordering::Relaxed);
+            }
+            seen_ns = now_ns;
+            soaked.seen_ns.store(seen_ns, Ordering::Release);
         }
-        units += 1;
-        soaked.units.store(units, Ordering::Relaxed);
         soaked.thread_ns.store(this_thread_ns(), Ordering::Relaxed);
     }
 }
 
+/// What the idle machine takes from the soaker.
+#[derive(Debug, Clone)]
+pub struct Baseline {
+    /// Lost share of each processor's time.
+    lost_shares: Vec<f64>,
+    /// Share of all processors' time that the soaker got.
+    pub share: f64,
+}
+
 impl SoakerReading {
-    /// Units a second on each processor since `earlier`.
-    pub fn units_a_second(&self, earlier: &Self) -> Vec<f64> {
-        let seconds = (self.at - earlier.at).as_secs_f64().max(1e-9);
-        self.units.iter().zip(&earlier.units).map(|(now, then)| (now - then) as f64 / seconds).collect()
+    /// What was lost between `earlier` and this, taken as what the idle machine takes.
+    pub fn baseline_since(&self, earlier: &Self) -> Baseline {
+        let elapsed_ns = self.at_ns.saturating_sub(earlier.at_ns).max(1) as f64;
+        let lost_shares: Vec<f64> = self.lost_since(earlier).map(|lost_ns| lost_ns / elapsed_ns).collect();
+        let lost_share = lost_shares.iter().sum::<f64>() / lost_shares.len().max(1) as f64;
+        Baseline { lost_shares, share: 1.0 - lost_share }
+    }
+
+    /// Processor time since `earlier` that the soaker lost beyond `idle`, over all processors, in nanoseconds.
+    pub fn lost_ns_since(&self, earlier: &Self, idle: &Baseline) -> f64 {
+        let elapsed_ns = self.at_ns.saturating_sub(earlier.at_ns) as f64;
+        self.lost_since(earlier).zip(&idle.lost_shares).map(|(lost_ns, share)| lost_ns - share * elapsed_ns).sum()
+    }
+
+    /// Nanoseconds from `earlier` to this.
+    pub fn ns_since(&self, earlier: &Self) -> u64 {
+        self.at_ns.saturating_sub(earlier.at_ns)
+    }
+
+    fn lost_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = f64> + 'a {
+        self.lost_ns.iter().zip(&earlier.lost_ns).map(|(now, then)| now.saturating_sub(*then) as f64)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hint::black_box;
+
     use super::*;
 
     #[test]
@@ -239,13 +292,16 @@ mod tests {
     }
 
     #[test]
-    fn the_soaker_works_on_every_usable_processor() {
+    fn the_soaker_loses_what_this_thread_takes() {
         let soaker = Soaker::start().unwrap();
-        let first = soaker.read();
-        // It runs only where nothing else does, so it is given until it has been seen everywhere.
-        while soaker.read().units.iter().zip(&first.units).any(|(now, then)| now == then) {
-            std::thread::yield_now();
+        let (first, charged_before) = (soaker.read(), charged());
+        let spent_ns = |charged: Charged| charged.user_ns + charged.system_ns;
+        let mut sum = 0u64;
+        // Until the soaker has lost something, which it does as soon as this thread meets it on a processor.
+        while soaker.read().lost_since(&first).sum::<f64>() < 1e6 {
+            sum = black_box(sum.wrapping_add(1));
         }
-        assert_eq!(first.units.len(), usable().len());
+        assert!(spent_ns(charged()) > spent_ns(charged_before));
+        assert_eq!(soaker.read().lost_ns.len(), usable().len());
     }
 }

@@ -131,6 +131,13 @@ impl Cpu {
         (self.span_ns > 0).then(|| (busy.0, busy.1 as f64 / self.span_ns as f64))
     }
 
+    /// The soaker's account of this pass, brought to `ios` requests of the same kind; `None` without an account.
+    pub fn soaker_for(&self, ios: u64) -> Option<Soaker> {
+        let soaker = self.soaker.as_ref().filter(|_| self.ios > 0)?;
+        let lost_ns = soaker.lost_ns as f64 / self.ios as f64 * ios as f64;
+        Some(Soaker { lost_ns: lost_ns as u64, ..soaker.clone() })
+    }
+
     /// Time that the idle machine would have spent in the same span, from the soaker's baseline.
     pub fn idle_baseline_ns(&self) -> Option<u64> {
         let soaker = self.soaker.as_ref()?;

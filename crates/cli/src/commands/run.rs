@@ -16,15 +16,13 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let mut place = place(&args.target, &args.common, &purpose)?;
     place.admits(&workload)?;
     place.make_ready(None, &stop)?;
-    let run = Run {
-        experiment: None,
-        workload,
-        repeat: 0,
-        pass: if args.soaker { Pass::Soaker } else { Pass::Plain },
-        runtime: args.runtime,
-        seed: args.common.seed,
-    };
-    let record = measure::measure(place.as_mut(), &run, &stop)?;
+    let seed = args.common.seed;
+    let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: args.runtime, seed };
+    let mut record = measure::measure(place.as_mut(), &run, &stop)?;
+    if args.soaker {
+        let beside_soaker = measure::measure(place.as_mut(), &Run { pass: Pass::Soaker, ..run }, &stop)?;
+        record.cpu.soaker = beside_soaker.cpu.soaker_for(record.cpu.ios);
+    }
     to_output(None, |out| {
         if args.json {
             serde_json::to_writer_pretty(&mut *out, &report::run_json(&record, place.environment()))?;

@@ -1,0 +1,144 @@
+//! Do other programs read what a study leaves? The queries and scripts of `examples/`, and fio-plot.
+//!
+//! Python with DuckDB, pandas, matplotlib and fio-plot is named by `HALFPOWER_PYTHON` (its interpreter).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DISK: &str = "sim:fixed=80us,rate=500MB/s,disks=4,noise=3%,seed=5";
+
+/// The python that has what `module` is, or the reason to skip, said aloud.
+fn python(module: &str) -> Option<PathBuf> {
+    let python = PathBuf::from(std::env::var_os("HALFPOWER_PYTHON").unwrap_or_else(|| "python3".into()));
+    let mut import = Command::new(&python);
+    import.args(["-c", &format!("import {module}")]).stdout(Stdio::null()).stderr(Stdio::null());
+    if import.status().is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    skipped(&format!("{} has no {module}; name one that has it in HALFPOWER_PYTHON", python.display()));
+    None
+}
+
+fn skipped(why: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "{why}");
+    eprintln!("skipped: {why}");
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+/// What a program printed; it must succeed.
+fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}\n{out}\n{err}");
+    out.into_owned()
+}
+
+fn halfpower(folder: &Path, words: &[&str]) -> String {
+    said(Command::new(env!("CARGO_BIN_EXE_halfpower")).current_dir(folder).args(words).stdin(Stdio::null()))
+}
+
+/// A folder with a study of a simulated disk, its findings, and its CSV.
+fn studied() -> (TempDir, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let findings = halfpower(folder.path(), &["study", DISK, "--budget", "20s", "--json"]);
+    halfpower(folder.path(), &["export", "study.halfpower", "--format", "csv", "--output", "study.csv"]);
+    (folder, serde_json::from_str(&findings).unwrap())
+}
+
+/// Rows of the first answer among those of `queries.sql`, as maps would be: columns and cells.
+fn first_answer(text: &str) -> (Vec<&str>, Vec<Vec<&str>>) {
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    let rows = lines.take_while(|row| row.len() == names.len() && row[0] != "direction").collect();
+    (names, rows)
+}
+
+#[test]
+fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
+    let (folder, findings) = studied();
+    let Some(python) = python("duckdb") else { return };
+    let script = examples().join("duckdb_queries.py");
+    let by_duckdb = said(Command::new(python).arg(script).arg(folder.path().join("study.csv")).arg("--csv"));
+    let (names, rows) = first_answer(&by_duckdb);
+    let column = |name: &str| names.iter().position(|other| *other == name).unwrap();
+    let curves = findings["curves"].as_array().unwrap();
+    assert_eq!(rows.len(), curves.len(), "a row for each curve");
+    for curve in curves {
+        let same = |row: &&Vec<&str>| {
+            ["pattern", "cache"].iter().all(|name| row[column(name)] == curve[*name])
+                && row[column("direction")] == curve["rw"]
+                && row[column("iodepth")] == curve["iodepth"].to_string()
+        };
+        let row = rows.iter().find(same).unwrap_or_else(|| panic!("no row for {curve}"));
+        let peak: f64 = row[column("peak_mbps")].parse().unwrap();
+        assert!((peak - curve["peak_mbps"].as_f64().unwrap()).abs() <= 0.051, "{row:?} {curve}");
+        assert_eq!(row[column("half_power_bs_bytes")], curve["half_power_bs_bytes"].to_string());
+    }
+    let Ok(queries) = fs::File::open(examples().join("queries.sql")) else { panic!("the queries are there") };
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.args(["-csv", "-header"]).arg(folder.path().join("study.halfpower")).stdin(queries);
+    match sqlite.output() {
+        Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout).replace('\r', ""), by_duckdb),
+        Err(_) => skipped("sqlite3 is not installed, so the study file was not queried"),
+    }
+}
+
+#[test]
+fn the_notebook_reads_the_csv_and_the_study_file() {
+    let Some(python) = python("pandas, matplotlib") else { return };
+    let (folder, findings) = studied();
+    let mut notebook = Command::new(python);
+    notebook.current_dir(folder.path()).arg(examples().join("notebook.py"));
+    let text = said(notebook.args(["study.csv", "study.halfpower", "picture.png"]));
+    assert!(text.contains(&format!("{} runs", findings["runs"])), "{text}");
+    is_a_picture(&folder.path().join("picture.png"));
+}
+
+#[test]
+fn fio_plot_draws_every_kind_of_chart_from_our_json() {
+    let Some(python) = python("fio_plot") else { return };
+    let (folder, _) = studied();
+    halfpower(folder.path(), &["export", "study.halfpower", "--format", "fio", "--output", "fio"]);
+    let kinds: [(&str, &[&str]); 4] = [
+        ("depths.png", &["-i", "fio/device/4k", "-l", "-r", "randread"]),
+        ("sizes.png", &["-i", "fio/device/4k", "fio/device/64k", "-C", "-r", "randread", "-d", "4"]),
+        ("histogram.png", &["-i", "fio/device/64k", "-H", "-r", "randread", "-d", "4"]),
+        ("space.png", &["-i", "fio/device/4k", "-L", "-r", "write", "-t", "iops", "-J", "1"]),
+    ];
+    for (picture, words) in kinds {
+        let mut plot = Command::new(&python);
+        plot.current_dir(folder.path()).args(["-m", "fio_plot", "-T", "a study", "-o", picture]).args(words);
+        said(plot.env("MPLBACKEND", "Agg"));
+        is_a_picture(&folder.path().join(picture));
+    }
+}
+
+fn is_a_picture(path: &Path) {
+    let picture = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 10_000, "{}: {} bytes", path.display(), picture.len());
+}
+
+#[test]
+fn a_folder_for_fio_s_form_must_be_new() {
+    let (folder, _) = studied();
+    let export = |place: &str| {
+        Command::new(env!("CARGO_BIN_EXE_halfpower"))
+            .current_dir(folder.path())
+            .args(["export", "study.halfpower", "--format", "fio", "--output", place])
+            .output()
+            .unwrap()
+    };
+    assert!(export("fio").status.success());
+    for (place, word) in [("fio", "not empty"), ("study.csv", "is a file")] {
+        let refused = export(place);
+        assert_eq!(refused.status.code(), Some(2), "{place}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(word), "{refused:?}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Does the soaker find what another process spends? Against a burner whose share of one core is known.
+//!
+//! The burner is this test program, started once more; it burns until it was charged its share and sleeps in
+//! between. Whoever else is at work spoils a window, so a window counts only where the scheduler's account of all
+//! tasks says that there was nobody else; what the soaker found has no part in that choice.
+
+use std::hint::black_box;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use os::processor::{self, Soaker};
+
+const SHARES: [f64; 5] = [0.0, 0.10, 0.25, 0.50, 0.90];
+/// How far the soaker may be off, as a share of one core.
+const TOLERANCE: f64 = 0.02;
+/// How much others may do in a window that counts, as a share of one core.
+const QUIET: f64 = 0.005;
+const WINDOW: Duration = Duration::from_millis(500);
+/// Windows that count for each share; their median is judged.
+const WINDOWS: usize = 3;
+const TRIES: usize = 25;
+const SHARE_VARIABLE: &str = "HALFPOWER_TEST_BURN";
+
+/// Burns the share of one core that the environment names, until it is killed.
+#[test]
+#[ignore = "the other process of the test below"]
+fn burner() {
+    let share: f64 = std::env::var(SHARE_VARIABLE).unwrap().parse().unwrap();
+    let charged_ns = || {
+        let charged = processor::charged();
+        charged.user_ns + charged.system_ns
+    };
+    let begun = Instant::now();
+    loop {
+        while charged_ns() as f64 >= share * begun.elapsed().as_nanos() as f64 {
+            std::thread::sleep(Duration::from_micros(1300));
+        }
+        for step in 0..50_000u64 {
+            black_box(step);
+        }
+    }
+}
+
+struct Burner(Child);
+
+impl Burner {
+    fn start(share: f64) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "burner", "--ignored"]).env(SHARE_VARIABLE, share.to_string());
+        let child = command.stdout(Stdio::null()).spawn().unwrap();
+        // It takes a moment to start and to reach its share.
+        std::thread::sleep(Duration::from_millis(150));
+        Self(child)
+    }
+}
+
+impl Drop for Burner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Time that all tasks of a process have run, to the nanosecond, as the scheduler keeps it.
+fn process_ns(process: &str) -> u64 {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// The same over all processes but this one and the burner.
+fn others_ns(burner: u32) -> u64 {
+    let ours = [std::process::id().to_string(), burner.to_string()];
+    let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let others = processes.filter(|name| name.bytes().all(|b| b.is_ascii_digit()) && !ours.contains(name));
+    others.map(|name| process_ns(&name)).sum()
+}
+
+fn tick_busy_ns() -> u64 {
+    processor::machine().iter().map(|times| times.user_ns + times.system_ns + times.irq_ns + times.softirq_ns).sum()
+}
+
+/// One window, in shares of one core: what the burner was charged, what the soaker found, what clock ticks say, and
+/// what others did.
+struct Window {
+    truth: f64,
+    soaker: f64,
+    ticks: f64,
+    others: f64,
+}
+
+fn window(share: f64) -> Window {
+    let soaker = Soaker::start().unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    let others_before = others_ns(0);
+    let first = soaker.read();
+    std::thread::sleep(WINDOW);
+    let idle = soaker.read().baseline_since(&first);
+    let others_idle = others_ns(0).saturating_sub(others_before);
+    let burner = Burner::start(share);
+    let id = burner.0.id();
+    let (others, burnt) = (others_ns(id), process_ns(&id.to_string()));
+    let (ticks, begun) = (tick_busy_ns(), soaker.read());
+    std::thread::sleep(WINDOW);
+    let (ended, ticks_ended) = (soaker.read(), tick_busy_ns());
+    let (burnt_ended, others_ended) = (process_ns(&id.to_string()), others_ns(id));
+    let of_window = |span_ns: f64| span_ns / ended.ns_since(&begun) as f64;
+    let soaking_ns = (ended.threads_ns - begun.threads_ns) as f64;
+    Window {
+        truth: of_window((burnt_ended - burnt) as f64),
+        soaker: of_window(ended.lost_ns_since(&begun, &idle)),
+        ticks: of_window((ticks_ended - ticks) as f64 - soaking_ns),
+        others: of_window(others_ended.saturating_sub(others).max(others_idle) as f64),
+    }
+}
+
+fn quiet_windows(share: f64) -> Vec<Window> {
+    let windows = std::iter::repeat_with(|| window(share)).take(TRIES).filter(|window| window.others < QUIET);
+    windows.take(WINDOWS).collect()
+}
+
+fn median(windows: &[Window], of: impl Fn(&Window) -> f64) -> f64 {
+    let mut values: Vec<f64> = windows.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[test]
+fn the_soaker_finds_what_another_process_burns() {
+    println!("burner's share of one core; error of the soaker and of clock ticks in percentage points, medians");
+    for share in SHARES {
+        let windows = quiet_windows(share);
+        if windows.len() < WINDOWS {
+            let what = "others keep this machine busy, so nothing is known of the burner's share alone";
+            assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+            eprintln!("skipped: {what}");
+            return;
+        }
+        let truth = median(&windows, |window| window.truth);
+        let soaker_error = median(&windows, |window| window.soaker - window.truth);
+        let tick_error = median(&windows, |window| (window.ticks - window.truth).abs());
+        println!("{:5.1}%   soaker {:+5.2}   ticks {:5.2}", truth * 100.0, soaker_error * 100.0, tick_error * 100.0);
+        assert!((truth - share).abs() < 0.05, "the burner burns {truth}, not {share}");
+        assert!(soaker_error.abs() <= TOLERANCE, "the soaker is off by {soaker_error} of one core at {truth}");
+    }
+}
