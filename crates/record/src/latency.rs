@@ -1,53 +1,123 @@
-//! How long did requests take? A mergeable log-linear (HDR) histogram with exact ends and an exact mean.
+//! How long did requests take? A mergeable log-linear (HDR) histogram with exact ends and an exact mean, in two forms.
+//!
+//! Latencies enter a [`LatencyCounter`], which has a place for every bucket, so that adding is a shift and an
+//! increment. What leaves is a [`Latency`], which keeps the filled buckets only: the form of records.
 
-use histogram::{Config, Histogram, SparseHistogram};
 use serde::{Deserialize, Serialize};
 
 /// Sub-buckets of each power of two: 2^7, so a value is known to better than 1 part in 128.
-const GROUPING_POWER: u8 = 7;
+const GROUPING_POWER: u32 = 7;
 /// Largest value kept apart: 2^42 ns, 73 minutes; longer ones are counted there.
-const MAX_POWER: u8 = 42;
+const MAX_POWER: u32 = 42;
+/// Up to here every value has a bucket of its own.
+const LINEAR: u64 = 1 << (GROUPING_POWER + 1);
+/// Buckets in all.
+const BUCKETS: usize = ((MAX_POWER - GROUPING_POWER + 1) << GROUPING_POWER) as usize;
 
-/// Latencies in nanoseconds. Quantiles are exact to 1/128; minimum, maximum and mean are exact.
-#[derive(Debug, Clone, PartialEq)]
+/// Latencies in nanoseconds, at rest. Quantiles are exact to 1/128; minimum, maximum and mean are exact.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Latency {
-    buckets: Histogram,
-    count: u64,
+    /// The filled buckets, shortest first.
+    index: Vec<u32>,
+    /// How many latencies each of them holds.
+    count: Vec<u64>,
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
 }
 
-impl Default for Latency {
+/// Latencies in nanoseconds while they are being counted: the form that stands inside the measured window.
+#[derive(Debug, Clone)]
+pub struct LatencyCounter {
+    buckets: Box<[u64; BUCKETS]>,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for LatencyCounter {
     fn default() -> Self {
-        let buckets = Histogram::new(GROUPING_POWER, MAX_POWER).expect("the powers are constants that fit");
-        Self { buckets, count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        let buckets = vec![0; BUCKETS].try_into().expect("the vector has this length");
+        Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
-impl Latency {
-    /// Adds one latency. No allocation, no division: this stands inside the measured window.
+impl LatencyCounter {
+    /// Adds one latency: no allocation, no division, no branch that depends on it. The sum of all of them stays
+    /// below 2^64 ns, which a thousand requests in flight reach after half a year.
     #[inline]
     pub fn add(&mut self, latency_ns: u64) {
-        let _ = self.buckets.increment(latency_ns.min((1 << MAX_POWER) - 1));
-        self.count += 1;
-        self.sum_ns += u128::from(latency_ns);
+        self.buckets[index_of(latency_ns)] += 1;
+        self.sum_ns += latency_ns;
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
+    /// What was counted so far, in the form of records.
+    pub fn latency(&self) -> Latency {
+        let filled = || (0..).zip(self.buckets.iter()).filter(|(_, count)| **count > 0);
+        let index: Vec<u32> = filled().map(|(index, _)| index).collect();
+        Latency {
+            min_ns: if index.is_empty() { 0 } else { self.min_ns },
+            index,
+            count: filled().map(|(_, count)| *count).collect(),
+            sum_ns: self.sum_ns.into(),
+            max_ns: self.max_ns,
+        }
+    }
+}
+
+/// The bucket of a latency. Its size is the power of two that leaves 2^7 to 2^8 steps of it in the value.
+#[inline]
+fn index_of(latency_ns: u64) -> usize {
+    let power = (latency_ns | (LINEAR - 1)).ilog2() - GROUPING_POWER;
+    let index = (u64::from(power) << GROUPING_POWER) + (latency_ns >> power);
+    (index as usize).min(BUCKETS - 1)
+}
+
+/// Lowest and highest latency of a bucket.
+fn range_ns(index: u32) -> (u64, u64) {
+    let power = (index >> GROUPING_POWER).saturating_sub(1);
+    let steps = u64::from(index - (power << GROUPING_POWER));
+    (steps << power, ((steps + 1) << power) - 1)
+}
+
+impl Latency {
+    /// Adds one latency; for more than a few, count with a [`LatencyCounter`].
+    pub fn add(&mut self, latency_ns: u64) {
+        let bucket = index_of(latency_ns) as u32;
+        self.merge(&Self {
+            index: vec![bucket],
+            count: vec![1],
+            sum_ns: latency_ns.into(),
+            min_ns: latency_ns,
+            max_ns: latency_ns,
+        });
+    }
+
     /// Adds everything that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        self.buckets = self.buckets.checked_add(&other.buckets).expect("both have the same powers");
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
+        if other.index.is_empty() {
+            return;
+        }
+        self.min_ns = if self.index.is_empty() { other.min_ns } else { self.min_ns.min(other.min_ns) };
         self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns += other.sum_ns;
+        for (bucket, count) in other.index.iter().zip(&other.count) {
+            match self.index.binary_search(bucket) {
+                Ok(at) => self.count[at] += count,
+                Err(at) => {
+                    self.index.insert(at, *bucket);
+                    self.count.insert(at, *count);
+                }
+            }
+        }
     }
 
     /// How many latencies it holds.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count.iter().sum()
     }
 
     /// Their sum in nanoseconds; divided by the elapsed time it is the mean depth (Little's law).
@@ -57,7 +127,7 @@ impl Latency {
 
     /// The shortest, 0 when there is none.
     pub fn min_ns(&self) -> u64 {
-        if self.count == 0 { 0 } else { self.min_ns }
+        self.min_ns
     }
 
     /// The longest, 0 when there is none.
@@ -67,24 +137,33 @@ impl Latency {
 
     /// The mean, 0 when there is none.
     pub fn mean_ns(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+        let count = self.count();
+        if count == 0 { 0.0 } else { self.sum_ns as f64 / count as f64 }
     }
 
-    /// The latency that a share `quantile` (0 to 1) of all stays at or below, 0 when there is none.
+    /// The latency that a share `quantile` (0 to 1) of all stays at or below, 0 when there is none: the end of the
+    /// bucket that holds the nearest rank.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
-        let Ok(Some(found)) = self.buckets.quantiles(&[quantile]) else { return 0 };
-        let bucket = found.entries().values().next().map_or(0, |bucket| bucket.end());
-        bucket.clamp(self.min_ns(), self.max_ns)
+        let rank = ((quantile * self.count() as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.buckets().find(|(_, _, count)| {
+            below += count;
+            below >= rank
+        });
+        found.map_or(self.max_ns, |(_, end, _)| end.clamp(self.min_ns, self.max_ns))
     }
 
     /// The filled buckets, shortest first: lowest and highest latency in nanoseconds, and how many.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.buckets.iter().filter(|bucket| bucket.count() > 0).map(|b| (b.start(), b.end(), b.count()))
+        self.index.iter().zip(&self.count).map(|(index, count)| {
+            let (lowest_ns, highest_ns) = range_ns(*index);
+            (lowest_ns, highest_ns, *count)
+        })
     }
 }
 
-/// The form it is stored in: filled buckets only.
-#[derive(Serialize, Deserialize)]
+/// The form it is stored in, not looked into yet.
+#[derive(Deserialize)]
 struct Stored {
     index: Vec<u32>,
     count: Vec<u64>,
@@ -93,29 +172,17 @@ struct Stored {
     max_ns: u64,
 }
 
-impl Serialize for Latency {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let sparse = SparseHistogram::from(&self.buckets);
-        let stored = Stored {
-            index: sparse.index().to_vec(),
-            count: sparse.count().to_vec(),
-            sum_ns: self.sum_ns,
-            min_ns: self.min_ns(),
-            max_ns: self.max_ns,
-        };
-        stored.serialize(serializer)
-    }
-}
+impl TryFrom<Stored> for Latency {
+    type Error = &'static str;
 
-impl<'de> Deserialize<'de> for Latency {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        let count = stored.count.iter().sum();
-        let sparse = Config::new(GROUPING_POWER, MAX_POWER)
-            .and_then(|config| SparseHistogram::from_parts(config, stored.index, stored.count))
-            .map_err(|error| serde::de::Error::custom(format!("a latency histogram that is none: {error:?}")))?;
-        let min_ns = if count == 0 { u64::MAX } else { stored.min_ns };
-        Ok(Self { buckets: Histogram::from(&sparse), count, sum_ns: stored.sum_ns, min_ns, max_ns: stored.max_ns })
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { index, count, sum_ns, min_ns, max_ns } = stored;
+        let rises = index.windows(2).all(|pair| pair[0] < pair[1]);
+        let ends_well = index.last().is_none_or(|last| (*last as usize) < BUCKETS);
+        if index.len() != count.len() || !rises || !ends_well {
+            return Err("a latency histogram that is none: its buckets do not rise one by one");
+        }
+        Ok(Self { index, count, sum_ns, min_ns, max_ns })
     }
 }
 
@@ -124,9 +191,23 @@ mod tests {
     use super::*;
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latency {
-        let mut latency = Latency::default();
-        values.into_iter().for_each(|value| latency.add(value));
-        latency
+        let mut counter = LatencyCounter::default();
+        values.into_iter().for_each(|value| counter.add(value));
+        counter.latency()
+    }
+
+    #[test]
+    fn every_latency_lies_in_its_bucket_and_buckets_leave_no_gap() {
+        let mut next_ns = 0;
+        for index in 0..BUCKETS as u32 {
+            let (lowest_ns, highest_ns) = range_ns(index);
+            assert_eq!(lowest_ns, next_ns, "bucket {index}");
+            assert_eq!((index_of(lowest_ns), index_of(highest_ns)), (index as usize, index as usize));
+            assert!((highest_ns - lowest_ns) as f64 <= lowest_ns as f64 / 128.0, "bucket {index} is too wide");
+            next_ns = highest_ns + 1;
+        }
+        assert_eq!(next_ns, 1 << MAX_POWER);
+        assert_eq!(index_of(u64::MAX), BUCKETS - 1);
     }
 
     #[test]
@@ -137,14 +218,20 @@ mod tests {
             let found = latency.quantile_ns(quantile) as f64;
             assert!((found / exact - 1.0).abs() < 1.0 / 128.0, "{quantile}: {found}");
         }
+        assert_eq!((latency.quantile_ns(0.0), latency.quantile_ns(1.0)), (1, 100_000));
         assert_eq!((latency.min_ns(), latency.max_ns(), latency.mean_ns()), (1, 100_000, 50_000.5));
+        assert_eq!((latency.count(), of([]).quantile_ns(0.5)), (100_000, 0));
     }
 
     #[test]
     fn merging_is_adding_both() {
         let mut left = of([10, 20, 5_000_000]);
-        left.merge(&of([7, 90_000]));
-        assert_eq!(left, of([10, 20, 5_000_000, 7, 90_000]));
+        left.merge(&of([7, 90_000, 20]));
+        left.merge(&of([]));
+        assert_eq!(left, of([10, 20, 5_000_000, 7, 90_000, 20]));
+        let mut one_by_one = Latency::default();
+        [90_000, 20, 7, 5_000_000, 20, 10].into_iter().for_each(|value| one_by_one.add(value));
+        assert_eq!(left, one_by_one);
     }
 
     #[test]
@@ -153,5 +240,23 @@ mod tests {
             let text = serde_json::to_string(&latency).unwrap();
             assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), latency);
         }
+    }
+
+    #[test]
+    fn what_no_histogram_stores_is_refused() {
+        for (index, count) in [("[1, 2]", "[1]"), ("[2, 1]", "[1, 1]"), ("[1, 1]", "[1, 1]"), ("[4608]", "[1]")] {
+            let text = format!(r#"{{"index":{index},"count":{count},"sum_ns":3,"min_ns":1,"max_ns":2}}"#);
+            assert!(serde_json::from_str::<Latency>(&text).is_err(), "{text}");
+        }
+    }
+
+    /// What older versions stored is read as it was meant: bucket 383 of the file is 510 to 511 ns.
+    #[test]
+    fn the_stored_numbers_of_buckets_stay_what_they_are() {
+        let text = r#"{"index":[255,256,383,384],"count":[1,1,1,1],"sum_ns":1535,"min_ns":255,"max_ns":513}"#;
+        let latency: Latency = serde_json::from_str(text).unwrap();
+        let buckets: Vec<_> = latency.buckets().map(|(lowest, highest, _)| (lowest, highest)).collect();
+        assert_eq!(buckets, [(255, 255), (256, 257), (510, 511), (512, 515)]);
+        assert_eq!(of([255, 256, 511, 513]), latency);
     }
 }

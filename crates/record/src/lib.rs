@@ -20,7 +20,7 @@ pub use environment::{Device, Environment, FileSystem, Level, Machine};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use fio::{FioDocument, fio_documents, write_fio};
-pub use latency::Latency;
+pub use latency::{Latency, LatencyCounter};
 pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};
 pub use study_file::{Entry, StudyFile};
