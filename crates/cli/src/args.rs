@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Target, Workload};
+use spec::{Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Switch, Target, Workload};
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
 /// application there.
@@ -92,6 +92,13 @@ pub struct RunArgs {
     /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
     #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
     pub cache: Cache,
+    /// Requests a second that come to each thread, done or not (open loop); latency counts from when they should
+    /// have been issued
+    #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub rate: Option<u64>,
+    /// Distances of such requests: fixed or poisson
+    #[arg(long, requires = "rate", value_parser = parse::<Arrivals>, default_value = "fixed")]
+    pub arrivals: Arrivals,
     /// Measure once more beside the soaker: idle-priority threads whose lost time is all that the machine spent
     #[arg(long)]
     pub soaker: bool,
@@ -117,6 +124,12 @@ pub struct CommonArgs {
     /// Seed of offsets, payload and order
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Drop all page caches of the machine before each run; takes root
+    #[arg(long)]
+    pub drop_caches: bool,
+    /// Switch the device's own write cache for as long as it is measured, and put it back
+    #[arg(long, value_name = "on|off", value_parser = parse::<Switch>)]
+    pub write_cache: Option<Switch>,
     /// Allow writing to a file or a device that halfpower did not create; its contents are lost
     #[arg(long)]
     pub overwrite: bool,
@@ -178,6 +191,7 @@ impl RunArgs {
             threads: self.common.threads,
             cache: self.cache,
             engine: self.common.engine,
+            rate: self.rate.map(|iops| Arrival { iops, arrivals: self.arrivals }),
         }
     }
 }

@@ -9,8 +9,8 @@ pub mod study;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use measure::{Place, RealPlace, SimulatedPlace, Wanted};
+use anyhow::{Context, Result, bail};
+use measure::{Place, RealPlace, SimulatedPlace, Wanted, WriteCache};
 use record::RecordError;
 use spec::{Bytes, Nanos, Target};
 
@@ -42,15 +42,28 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
         size: purpose.size,
         writes: purpose.writes,
         overwrite: common.overwrite,
+        drop_caches: common.drop_caches,
         engine: common.engine,
         seed: common.seed,
         layout_limit: purpose.layout_limit,
     };
+    WriteCache::put_back_stale();
     Ok(match target {
         Target::Simulated(disk) => Box::new(SimulatedPlace::new(disk.clone())),
         Target::Null => Box::new(RealPlace::null(&wanted)?),
         Target::Path(path) => Box::new(RealPlace::open(path, &wanted)?),
     })
+}
+
+/// Switches the device's write cache where that was asked, until the value is dropped.
+pub fn switched_write_cache(place: &mut dyn Place, common: &CommonArgs) -> Result<Option<WriteCache>> {
+    let Some(switch) = common.write_cache else { return Ok(None) };
+    let Some(device) = &mut place.environment_mut().device else {
+        bail!("--write-cache {switch}: no device is known under the target, so leave it out");
+    };
+    let held = WriteCache::set(&device.name, switch)?;
+    device.write_cache = Some(WriteCache::setting(switch).to_string());
+    Ok(Some(held))
 }
 
 /// Calls `write` on standard output, or on the file named.

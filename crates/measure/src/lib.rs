@@ -10,13 +10,16 @@ mod harness;
 mod layout;
 mod noise;
 mod offsets;
+mod page_cache;
 mod place;
 mod real;
 mod simulated;
 mod window;
+mod write_cache;
 
 pub use conduct::measure;
 pub use error::MeasureError;
 pub use place::{Account, Lane, Place, Prepared};
 pub use real::{RealPlace, Wanted};
 pub use simulated::SimulatedPlace;
+pub use write_cache::WriteCache;

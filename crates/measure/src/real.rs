@@ -17,6 +17,7 @@ use crate::account::MachineAccount;
 use crate::harness::Harness;
 use crate::layout;
 use crate::noise::Witness;
+use crate::page_cache;
 use crate::place::{Account, Lane, Place, Prepared};
 
 /// What a folder is given where no size is asked for.
@@ -31,6 +32,8 @@ pub struct Wanted {
     pub writes: bool,
     /// Whether a file or device that is not ours may be written.
     pub overwrite: bool,
+    /// Whether all page caches of the machine are dropped before each run, which takes root.
+    pub drop_caches: bool,
     /// How requests are to be issued.
     pub engine: EngineName,
     /// Seed of the payload.
@@ -46,6 +49,8 @@ pub struct RealPlace {
     data: Option<DataFile>,
     /// Whether the data is our own file, to be laid out.
     ours: bool,
+    /// Where a scratch file may be made.
+    scratch: PathBuf,
     /// What direct requests must be multiples of; `None` where there is no direct I/O.
     alignment: Option<Alignment>,
     span_bytes: u64,
@@ -62,9 +67,17 @@ impl RealPlace {
     pub fn null(wanted: &Wanted) -> Result<Self, MeasureError> {
         let machine = probe::probe_machine(&Root::live());
         let environment = Environment { machine, ..Environment::default() };
-        let span_bytes = wanted.size.map_or(USUAL_BYTES, |size| size.0);
-        let alignment = Some(Alignment { memory_bytes: 1, offset_bytes: 1 });
-        Ok(Self::new(wanted, None, false, alignment, span_bytes, environment))
+        Ok(Self {
+            wanted: wanted.clone(),
+            data: None,
+            ours: false,
+            scratch: PathBuf::new(),
+            alignment: Some(Alignment { memory_bytes: 1, offset_bytes: 1 }),
+            span_bytes: wanted.size.map_or(USUAL_BYTES, |size| size.0),
+            environment,
+            harness: Harness::default(),
+            began: Instant::now(),
+        })
     }
 
     /// A folder, a file or a block device. Nothing of any size is written yet.
@@ -80,22 +93,19 @@ impl RealPlace {
             path: path.to_path_buf(),
             what: format!("cannot be looked up: {error}"),
         })?;
-        let alignment = data.direct_alignment()?;
-        let mut place = Self::new(wanted, Some(data), ours, alignment, span_bytes, environment);
+        let mut place = Self {
+            wanted: wanted.clone(),
+            ours,
+            scratch: scratch_beside(path, kind),
+            alignment: data.direct_alignment()?,
+            data: Some(data),
+            span_bytes,
+            environment,
+            harness: Harness::default(),
+            began: Instant::now(),
+        };
         place.note_engine();
         Ok(place)
-    }
-
-    fn new(
-        wanted: &Wanted,
-        data: Option<DataFile>,
-        ours: bool,
-        alignment: Option<Alignment>,
-        span_bytes: u64,
-        environment: Environment,
-    ) -> Self {
-        let (wanted, harness, began) = (wanted.clone(), Harness::default(), Instant::now());
-        Self { wanted, data, ours, alignment, span_bytes, environment, harness, began }
     }
 
     fn note_engine(&mut self) {
@@ -112,14 +122,21 @@ impl RealPlace {
 
     /// Empties the page cache of the span where it holds any, and says what it still holds.
     fn empty_page_cache(&self) -> Result<Option<u64>, MeasureError> {
-        let Some(data) = &self.data else {
-            return Ok(None);
-        };
-        let span = 0..self.span_bytes;
-        if !matches!(data.cached_bytes(span.clone()), Ok(0)) {
-            data.drop_cached(span.clone())?;
+        let Some(data) = &self.data else { return Ok(None) };
+        if self.wanted.drop_caches {
+            page_cache::drop_all()?;
         }
-        Ok(data.cached_bytes(span).ok())
+        page_cache::empty(data, self.span_bytes, &self.scratch)
+    }
+}
+
+/// A folder for a scratch file: the target itself, its own, or for a device the system's.
+fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
+    match (kind, path.parent()) {
+        (Kind::Folder, _) => path.to_path_buf(),
+        (Kind::Regular, Some(parent)) if parent != Path::new("") => parent.to_path_buf(),
+        (Kind::Regular, _) => PathBuf::from("."),
+        _ => std::env::temp_dir(),
     }
 }
 

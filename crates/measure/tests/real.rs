@@ -15,6 +15,7 @@ fn wanted(writes: bool) -> Wanted {
         size: Some(Bytes(64 * MIB)),
         writes,
         overwrite: false,
+        drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),

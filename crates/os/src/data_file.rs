@@ -148,6 +148,14 @@ impl DataFile {
         reserved.map_err(|error| OsError::of("fallocate", "extended", &self.path, error).wanting(size_bytes))
     }
 
+    /// Makes a regular file `size_bytes` long without giving it blocks: what was never written reads as zeros.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_size(&self, size_bytes: u64) -> Result<(), OsError> {
+        self.file.set_len(size_bytes).map_err(|error| OsError::of("ftruncate", "extended", &self.path, error))
+    }
+
     /// Reads into `bytes` from `offset` on, through the page cache; gives how many bytes came.
     ///
     /// # Errors

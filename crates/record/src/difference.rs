@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 13] {
+fn parts(question: &Question) -> [(&'static str, String); 14] {
     let Question {
         target,
         experiments,
@@ -32,6 +32,7 @@ fn parts(question: &Question) -> [(&'static str, String); 13] {
         repeats,
         peak,
         seed,
+        write_cache,
     } = question;
     [
         ("target", target.clone()),
@@ -47,6 +48,7 @@ fn parts(question: &Question) -> [(&'static str, String); 13] {
         ("number of repeats", repeats.to_string()),
         ("peak", peak.map_or("not set".to_string(), |peak| peak.to_string())),
         ("seed", seed.to_string()),
+        ("write cache", write_cache.map_or("left as it is".to_string(), |position| position.to_string())),
     ]
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::workload::words;
-use crate::{Bytes, Cache, Direction, EngineName, Nanos, ParseError, Pattern, Rate};
+use crate::{Bytes, Cache, Direction, EngineName, Nanos, ParseError, Pattern, Rate, Switch};
 
 words! {
     /// A named plan of cells.
@@ -58,6 +58,9 @@ pub struct Question {
     pub peak: Option<Rate>,
     /// Seed of the plan's order and of every run.
     pub seed: u64,
+    /// How the device's own write cache is set for the study; `None` leaves it.
+    #[serde(default)]
+    pub write_cache: Option<Switch>,
 }
 
 impl Question {
@@ -77,6 +80,7 @@ impl Question {
             repeats: 3,
             peak: None,
             seed: 1,
+            write_cache: None,
         }
     }
 }

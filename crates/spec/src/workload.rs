@@ -99,6 +99,22 @@ words! {
 }
 
 words! {
+    /// When requests come, where they come at a rate of their own.
+    Arrivals, "kind of arrivals":
+    /// At equal distances.
+    Fixed = "fixed",
+    /// At exponentially distributed distances, as from many independent users.
+    Poisson = "poisson",
+}
+
+words! {
+    /// A setting with two positions.
+    Switch, "position":
+    On = "on",
+    Off = "off",
+}
+
+words! {
     /// What a run is measured for.
     Pass, "pass":
     /// Throughput, latency and the charged processor time.
@@ -180,6 +196,19 @@ pub struct Workload {
     pub cache: Cache,
     /// How requests are issued.
     pub engine: EngineName,
+    /// Requests a second that come to each thread, whether or not earlier ones are done (open loop); `None` issues
+    /// a request as soon as another is done (closed loop).
+    #[serde(default)]
+    pub rate: Option<Arrival>,
+}
+
+/// Requests that come at a rate of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Arrival {
+    /// Requests a second, on the average.
+    pub iops: u64,
+    /// At which distances.
+    pub arrivals: Arrivals,
 }
 
 impl Default for Workload {
@@ -192,6 +221,7 @@ impl Default for Workload {
             threads: 1,
             cache: Cache::Device,
             engine: EngineName::Auto,
+            rate: None,
         }
     }
 }
@@ -211,7 +241,11 @@ impl fmt::Display for Workload {
             write!(f, "--rwmixread {} ", self.rwmixread)?;
         }
         write!(f, "--bs {} --iodepth {} --threads {} ", self.bs, self.iodepth, self.threads)?;
-        write!(f, "--cache {} --engine {}", self.cache, self.engine)
+        write!(f, "--cache {} --engine {}", self.cache, self.engine)?;
+        match self.rate {
+            Some(Arrival { iops, arrivals }) => write!(f, " --rate {iops} --arrivals {arrivals}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use spec::{Pass, Run};
 
-use super::{Purpose, place, to_output};
+use super::{Purpose, place, switched_write_cache, to_output};
 use crate::args::RunArgs;
 
 pub fn run(args: &RunArgs) -> Result<()> {
@@ -15,6 +15,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let purpose = Purpose::of_run(&args.common, workload.rw.writes());
     let mut place = place(&args.target, &args.common, &purpose)?;
     place.admits(&workload)?;
+    let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;
     place.make_ready(None, &stop)?;
     let seed = args.common.seed;
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: args.runtime, seed };

@@ -10,7 +10,7 @@ use spec::{Bytes, Cache, Direction, Nanos, Question, Rw, Target, Workload};
 use study::Ending;
 
 use super::report::Analysed;
-use super::{Purpose, place, to_file, to_output};
+use super::{Purpose, place, switched_write_cache, to_file, to_output};
 use crate::args::StudyArgs;
 use crate::progress::Progress;
 
@@ -26,6 +26,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     }
     let mut place = open_place(args, &question)?;
     check_cells(place.as_ref(), &question)?;
+    let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;
     let mut file = open_file(&args.output, &question, place.as_mut(), &stop)?;
     let mut progress = Progress::new(&question, &file, args.json)?;
     let ending = study::conduct(&question, place.as_mut(), &mut file, &mut progress, &stop)?;
@@ -72,6 +73,7 @@ fn question(args: &StudyArgs) -> Result<Question> {
         repeats: args.repeats,
         peak: args.peak,
         seed: args.common.seed,
+        write_cache: args.common.write_cache,
         ..Question::about(target)
     })
 }
@@ -185,6 +187,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.budget != usual.budget, format!("--budget {}", question.budget));
     add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
     add(question.seed != usual.seed, format!("--seed {}", question.seed));
+    question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));
     question.size.iter().for_each(|size| add(true, format!("--size {size}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     words.join(" ")
