@@ -8,6 +8,7 @@ use std::io::{BufWriter, Write, stdout};
 
 use analyse::{
     Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
+    NoiseFinding,
 };
 use record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
 use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -103,6 +104,37 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         cached: false,
         series_mbps: (0..8).map(|step| wavering(mbps, 0.03, salt + step)).collect(),
         series_step_ms: 50.0,
+        run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
+        run_charged_us: vec![charged_us * 1.01, charged_us, charged_us * 0.99],
+        steady: true,
+        unsteady_why: None,
+        trimmed_share: 0.0,
+        burst_mbps: None,
+        sustained_mbps: None,
+        within_5_percent: depth > 1,
+        within_run_reach: Some(0.02),
+        memory_mbps: None,
+        flush_share: None,
+        noise: NoiseFinding::default(),
+    }
+}
+
+/// What large buffered writes do: fast while the cache takes them, then as fast as the disk.
+fn falling(cell: CellFinding) -> CellFinding {
+    let (burst_mbps, sustained_mbps) = (cell.mbps.value * 2.4, cell.mbps.value * 0.6);
+    let rates = [burst_mbps * 0.3, burst_mbps, burst_mbps, sustained_mbps];
+    CellFinding {
+        steady: false,
+        unsteady_why: Some(format!(
+            "in 3 of 3 runs the rate fell from {burst_mbps:.0} MB/s to {sustained_mbps:.0} MB/s after 150 ms"
+        )),
+        trimmed_share: 0.125,
+        burst_mbps: Some(burst_mbps),
+        sustained_mbps: Some(sustained_mbps),
+        series_mbps: (0..8).map(|step| wavering(rates[step.min(3)], 0.03, step as u64)).collect(),
+        memory_mbps: Some(burst_mbps),
+        flush_share: Some(0.3),
+        ..cell
     }
 }
 
@@ -111,7 +143,11 @@ fn cells() -> Vec<CellFinding> {
     for way in &WAYS {
         for depth in [1, 2, 4, 8, 16, 32] {
             let sizes = (12..=20).map(|power| 1 << power);
-            cells.extend(sizes.filter(|bs| way.measured(*bs, depth)).map(|bs| cell(way, bs, depth)));
+            let falls = |bs: u64| (way.cache, way.rw) == (Cache::Both, Direction::Write) && bs >= 1 << 18;
+            cells.extend(sizes.filter(|bs| way.measured(*bs, depth)).map(|bs| {
+                let cell = cell(way, bs, depth);
+                if falls(bs) { falling(cell) } else { cell }
+            }));
         }
     }
     cells
@@ -134,6 +170,8 @@ fn curve(cells: &[&CellFinding], way: &Way) -> Curve {
         n_half_low_bytes: (best.iodepth == 1).then_some(n_half * 0.96),
         n_half_high_bytes: (best.iodepth == 1).then_some(n_half * 1.04),
         rap_over_pap: (way.cache == Cache::Device).then_some(best.mbps.value / LINK_MBPS),
+        rap_over_pap_low: (way.cache == Cache::Device).then_some(best.mbps.low / LINK_MBPS),
+        rap_over_pap_high: (way.cache == Cache::Device).then_some(best.mbps.high / LINK_MBPS),
     }
 }
 
@@ -283,6 +321,35 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
     }
 }
 
+fn machine() -> Machine {
+    Machine {
+        kernel: "6.12.0-sample".to_string(),
+        cpu_model: "Sample Processor 8-Core".to_string(),
+        cpus: 8,
+        memory: Bytes(16 << 30),
+        ..Machine::default()
+    }
+}
+
+fn device() -> Device {
+    Device {
+        name: "nvme0n1".to_string(),
+        model: Some("Sample SSD 512".to_string()),
+        transport: Some("nvme".to_string()),
+        rotational: Some(false),
+        size: Bytes(512_110_190_592),
+        logical_block: Bytes(512),
+        physical_block: Bytes(4096),
+        write_cache: Some("write back".to_string()),
+        scheduler: Some("none".to_string()),
+        read_ahead: Some(Bytes(128 << 10)),
+    }
+}
+
+fn sentences(words: &[&str]) -> Vec<String> {
+    words.iter().map(|sentence| sentence.to_string()).collect()
+}
+
 /// Findings of a made-up disk, and the records they would rest on.
 pub fn sample() -> (Findings, Vec<Record>) {
     let cells = cells();
@@ -291,42 +358,20 @@ pub fn sample() -> (Findings, Vec<Record>) {
         .into_iter()
         .flat_map(|pattern| [Direction::Read, Direction::Write].map(|rw| advice(&cells, pattern, rw)))
         .collect();
+    let (options, kind) = ("rw,relatime".to_string(), "ext4".to_string());
     let findings = Findings {
         target: "/srv/sample data".to_string(),
-        machine: Machine {
-            kernel: "6.12.0-sample".to_string(),
-            cpu_model: "Sample Processor 8-Core".to_string(),
-            cpu_mhz: Some(3600.0),
-            cpus: 8,
-            memory: Bytes(16 << 30),
-            virtualised: None,
-        },
-        filesystem: Some(FileSystem {
-            kind: "ext4".to_string(),
-            options: "rw,relatime".to_string(),
-            block: Bytes(4096),
-        }),
-        device: Some(Device {
-            name: "nvme0n1".to_string(),
-            model: Some("Sample SSD 512".to_string()),
-            transport: Some("nvme".to_string()),
-            rotational: Some(false),
-            size: Bytes(512_110_190_592),
-            logical_block: Bytes(512),
-            physical_block: Bytes(4096),
-            write_cache: Some("write back".to_string()),
-            scheduler: Some("none".to_string()),
-            read_ahead: Some(Bytes(128 << 10)),
-        }),
+        machine: machine(),
+        filesystem: Some(FileSystem { kind, options, block: Bytes(4096) }),
+        device: Some(device()),
         started_unix_ms: 1_790_000_000_000,
         runs: records.len(),
         seconds: records.iter().map(|record| record.spent_ns as f64 / 1e9).sum(),
-        verdict: vec![
-            "This path reads at 1730 MB/s and writes at 1080 MB/s.".to_string(),
-            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry."
-                .to_string(),
-            "Read with 256KiB blocks at depth 8; more depth adds latency and nothing else.".to_string(),
-        ],
+        verdict: sentences(&[
+            "This path reads at 1730 MB/s and writes at 1080 MB/s.",
+            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry.",
+            "Read with 256KiB blocks at depth 8; more depth adds latency and nothing else.",
+        ]),
         levels: levels(),
         bottleneck: Bottleneck {
             level: "PCIe link".to_string(),
@@ -337,10 +382,10 @@ pub fn sample() -> (Findings, Vec<Record>) {
         limits: WAYS.iter().map(limits).collect(),
         cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
         advice,
-        warnings: vec![
-            "This is a sample: its numbers come from a formula, nothing was measured.".to_string(),
-            "The buffered paths were measured at 3 depths and 5 block sizes only.".to_string(),
-        ],
+        warnings: sentences(&[
+            "This is a sample: its numbers come from a formula, nothing was measured.",
+            "The buffered paths were measured at 3 depths and 5 block sizes only.",
+        ]),
         cells,
         harness_ns_per_io: 118.0,
     };

@@ -1,16 +1,18 @@
 //! What did the study find, on one screen? Findings enter; at most forty lines of text leave.
 //!
-//! The answer stands first, in its three sentences; then the path, throughput, cost, advice and warnings. Where
-//! there is more than a screen holds, the least urgent lines give way, and say how many they were.
+//! The answer stands first, in its three sentences; then the path, the advice, a chart, half power and cost of each
+//! path, and warnings. Where there is more than a screen holds, the least urgent lines give way, and say how many
+//! they were.
 
+mod chart;
 mod sections;
 
 use std::io::{self, Write};
 
 use analyse::Findings;
 
-/// Lines on a screen, the prompt left out.
-const SCREEN: usize = 40;
+/// Lines on a screen of forty, without the two that say where the files are.
+const SCREEN: usize = 38;
 /// A line of prose beyond this is hard to read, however wide the terminal.
 const WIDEST: usize = 120;
 /// Below this, tables are cut rather than the text folded further.
@@ -31,6 +33,7 @@ enum Tone {
     Plain,
     Heading,
     Alert,
+    Chart,
 }
 
 /// A heading and items under it, of which the first stay longest.
@@ -131,6 +134,7 @@ fn print_line(text: &str, tone: Tone, width: usize, colour: bool, out: &mut (imp
     let text = cut(text.trim_end(), width);
     match tone {
         Tone::Heading if colour => writeln!(out, "\x1b[1m{text}\x1b[0m"),
+        Tone::Chart if colour => writeln!(out, "\x1b[36m{text}\x1b[0m"),
         Tone::Alert if colour => writeln!(out, "\x1b[33m{text}\x1b[0m"),
         _ => writeln!(out, "{text}"),
     }

@@ -11,6 +11,9 @@ use record::{Cpu, Soaker};
 use report::{Style, run_text, terminal};
 use sample::{empty, full, level, record};
 
+/// Lines of a screen that two more, with the names of the files, still fit on.
+const SCREEN: usize = 38;
+
 fn printed(findings: &Findings, width: usize, colour: bool) -> String {
     let mut out = Vec::new();
     terminal(findings, &Style { width, colour }, &mut out).unwrap();
@@ -30,7 +33,7 @@ fn assert_golden(name: &str, text: &str) {
 fn a_whole_study_is_one_screen() {
     let text = printed(&full(), 100, false);
     assert_golden("full.txt", &text);
-    assert!(text.lines().count() <= 40, "{} lines", text.lines().count());
+    assert!(text.lines().count() <= SCREEN, "{} lines", text.lines().count());
     assert!(text.lines().all(|line| line.chars().count() <= 100));
 }
 
@@ -60,10 +63,51 @@ fn too_much_for_a_screen_gives_way_and_is_counted() {
         let text = printed(&findings, width, false);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width, "{widest} columns of {width}:\n{text}");
-        assert!(width < 80 || text.lines().count() <= 40, "{} lines:\n{text}", text.lines().count());
+        assert!(width < 80 || text.lines().count() <= SCREEN, "{} lines:\n{text}", text.lines().count());
         assert!(text.starts_with("/data: 216 runs") && text.contains("What to set"), "{text}");
         assert!(text.contains("... and 29 more warnings"), "{text}");
     }
+}
+
+/// The rows of bars of the chart's first panel, from the top, and the row of sizes below them.
+fn first_panel(text: &str) -> (Vec<Vec<String>>, Vec<String>) {
+    let mut lines = text.lines().skip_while(|line| !line.contains('▕'));
+    let panel = |line: &str| line.split('▕').nth(1).map(|bars| bars.chars().collect::<Vec<char>>());
+    let mut rows = Vec::new();
+    while let Some(bars) = lines.clone().next().and_then(panel) {
+        rows.push(bars.chunks(4).map(|bar| bar.iter().collect::<String>().trim().to_string()).collect());
+        lines.next();
+    }
+    let sizes = lines.next().unwrap().split_whitespace().skip(1).map(str::to_string).collect();
+    (rows, sizes)
+}
+
+#[test]
+fn a_bar_at_half_power_fills_half_of_the_rows() {
+    let (rows, sizes) = first_panel(&printed(&full(), 100, false));
+    assert_eq!(rows.len(), 4);
+    assert_eq!(sizes[..9], ["4", "8", "16", "32", "64", "128", "256", "512", "1M"]);
+    let row = |from_top: usize| rows[from_top][..9].iter().map(|bar| bar == "███").collect::<Vec<bool>>();
+    // 4, 8, 16, 32 and 64 KiB give 256, 481, 858, 1,413 and 1,800 of 1,800 MB/s: half from 32 KiB.
+    let from = |first: usize| (0..9).map(|place| place >= first).collect::<Vec<bool>>();
+    assert_eq!(row(2), from(3), "the row of half power is full from 32 KiB on");
+    assert_eq!(row(0), from(4), "the peak is reached from 64 KiB on");
+    let mut findings = full();
+    findings.cells.retain(|cell| cell.bs_bytes != 16_384 || cell.cache != spec::Cache::Device);
+    let (rows, _) = first_panel(&printed(&findings, 100, false));
+    assert_eq!(rows[3][2], "·", "what was not measured has no bar");
+}
+
+#[test]
+fn what_a_cache_answered_is_not_in_the_chart() {
+    let mut findings = full();
+    let direct = |cell: &&mut analyse::CellFinding| cell.cache == spec::Cache::Device && cell.bs_bytes == 1 << 20;
+    findings.cells.iter_mut().filter(direct).for_each(|cell| {
+        cell.cached = true;
+        cell.mbps.value = 90_000.0;
+    });
+    let text = printed(&findings, 100, false);
+    assert!(!text.contains("90,000▕") && text.contains("1,800▕"), "{text}");
 }
 
 #[test]
@@ -78,7 +122,9 @@ fn colour_only_where_it_is_wanted() {
     let (plain, coloured) = (printed(&full(), 100, false), printed(&full(), 100, true));
     assert!(!plain.contains('\x1b'));
     assert!(coloured.contains("\x1b[33m> link"), "{coloured}");
-    assert_eq!(coloured.replace("\x1b[1m", "").replace("\x1b[33m", "").replace("\x1b[0m", ""), plain);
+    let bare =
+        ["\x1b[1m", "\x1b[33m", "\x1b[36m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
+    assert_eq!(bare, plain);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What stands on the screen, in which order? Findings enter, sections leave, the most urgent first.
 
-use analyse::format::{number, thousands, two_digits};
-use analyse::{Bound, CellFinding, Cost, Curve, Findings, Interval, LevelFinding};
+use analyse::format::{number, percent, size, thousands, time_us, two_digits};
+use analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use spec::{Bytes, Cache, Direction, Pattern};
+use spec::{Cache, Direction, Pattern, Workload};
 
 use super::{Item, Section, Tone};
 
@@ -12,16 +12,16 @@ const UNKNOWN: &str = "unknown";
 /// Characters of a target that may be long, as that of a simulated system is.
 const TARGET: usize = 48;
 /// Warnings that are shown before `and more`.
-const WARNINGS: usize = 3;
+const WARNINGS: usize = 2;
 
 /// Every section, in the order of the screen; the last ones give way first.
 pub(super) fn all(findings: &Findings, width: usize) -> Vec<Section> {
     vec![
         answer(findings, width),
         path(findings, width),
-        advice(findings, width),
-        throughput(findings, width),
-        cost(findings, width),
+        advice(findings),
+        chart(findings, width),
+        paths(findings, width),
         warnings(findings, width),
     ]
 }
@@ -58,29 +58,66 @@ fn headline(findings: &Findings) -> String {
 }
 
 fn path(findings: &Findings, width: usize) -> Section {
-    let rate = |mbps: Option<f64>| mbps.map_or(UNKNOWN.to_string(), |mbps| format!("{} MB/s", number(mbps)));
-    let row = |level: &LevelFinding| {
-        let mark = if level.narrowest { "> " } else { "  " };
-        let rap = level.rap_mbps.map_or("(not measured)".to_string(), |_| format!("({})", rate(level.rap_mbps)));
-        let source = if level.narrowest { format!("narrowest; {}", level.source) } else { level.source.clone() };
-        vec![format!("{mark}{}", level.level), rate(level.pap_mbps), rap, source]
-    };
+    let silent = |level: &LevelFinding| level.pap_mbps.is_none() && !level.narrowest;
+    // Neighbours that advertise nothing have nothing to say apart.
+    let alike =
+        |one: &LevelFinding, other: &LevelFinding| silent(one) && silent(other) && one.rap_mbps == other.rap_mbps;
+    let groups: Vec<&[LevelFinding]> = findings.levels.chunk_by(alike).collect();
     let heading = ["The path", "PAP", "(RAP)", ""].map(str::to_string).to_vec();
-    let lines = table(heading, findings.levels.iter().map(row).collect(), &[1, 2]);
-    let tones = findings.levels.iter().map(|level| if level.narrowest { Tone::Alert } else { Tone::Plain });
+    let lines = table(heading, groups.iter().map(|group| path_row(group)).collect(), &[1, 2]);
+    let narrowest = |group: &&[LevelFinding]| group.iter().any(|level| level.narrowest);
+    let tones = groups.iter().map(|group| if narrowest(group) { Tone::Alert } else { Tone::Plain });
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
+    let least = groups.iter().position(|group| narrowest(group)).map_or(2, |place| place + 1);
     let next = findings.bottleneck.next.trim_end_matches('.');
     if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
         // The last line to give way: it is of use only with the levels above it.
         items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
     }
-    Section::new(Some(lines[0].clone()), "lines of the path", items, usize::MAX, 2)
+    Section::new(Some(lines[0].clone()), "lines of the path", items, usize::MAX, least)
 }
 
-fn advice(findings: &Findings, width: usize) -> Section {
-    let items =
-        findings.advice.iter().map(|advice| Item::sentence("  ", &advice.sentence, width, Tone::Plain)).collect();
-    Section::new(Some("Advice".to_string()), "pieces of advice", items, usize::MAX, 2)
+/// A level, or several that advertise nothing, as a line of the path.
+fn path_row(group: &[LevelFinding]) -> Vec<String> {
+    let rate = |mbps: Option<f64>| mbps.map_or(UNKNOWN.to_string(), |mbps| format!("{} MB/s", number(mbps)));
+    let level = &group[0];
+    let names: Vec<&str> = group.iter().map(|level| level.level.as_str()).collect();
+    let mark = if level.narrowest { "> " } else { "  " };
+    let rap = level.rap_mbps.map_or("(not measured)".to_string(), |_| format!("({})", rate(level.rap_mbps)));
+    let source = match (level.narrowest, group.len()) {
+        (true, _) => format!("narrowest; {}", level.source),
+        (false, 1) => level.source.clone(),
+        (false, _) => "nothing advertises them".to_string(),
+    };
+    vec![format!("{mark}{}", names.join(", ")), rate(level.pap_mbps), rap, source]
+}
+
+/// What to set, a line a piece of advice: its sentence is on the page.
+fn advice(findings: &Findings) -> Section {
+    let row = |advice: &Advice| {
+        let Workload { bs, iodepth, threads, cache, .. } = advice.settings;
+        let direct = if cache.direct() { "direct" } else { "buffered" };
+        let threads = if threads > 1 { format!(", {threads} threads") } else { String::new() };
+        vec![
+            format!("  {} {}s", advice.pattern, advice.rw),
+            format!("{direct}, {}, {iodepth} deep{threads}", size(bs.0 as f64)),
+            number(advice.mbps),
+            percent(advice.share_of_peak),
+            two_digits(advice.cpu_ms_per_mb),
+            time_us(advice.p99_us),
+        ]
+    };
+    let heading = ["What to set", "", "MB/s", "of the best", "CPU ms a MB", "p99"].map(str::to_string).to_vec();
+    let lines = table(heading, findings.advice.iter().map(row).collect(), &[2, 3, 4, 5]);
+    let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    Section::new(Some(lines[0].clone()), "pieces of advice", items, usize::MAX, 4)
+}
+
+fn chart(findings: &Findings, width: usize) -> Section {
+    let lines = super::chart::chart(findings, width);
+    let Some((titles, bars)) = lines.split_first() else { return Section::new(None, "charts", vec![], 0, 0) };
+    let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart }];
+    Section::new(Some(titles.clone()), "charts", items, 1, 1)
 }
 
 fn warnings(findings: &Findings, width: usize) -> Section {
@@ -99,90 +136,51 @@ fn best_curves(findings: &Findings) -> Vec<&Curve> {
             None => best.push(curve),
         }
     }
+    best.sort_by_key(|curve| !curve.cache.direct());
     best
 }
 
-/// The cell of a curve at one block size; the fastest, where several numbers of threads were measured.
-fn cell_at<'a>(findings: &'a Findings, curve: &Curve, bs_bytes: u64) -> Option<&'a CellFinding> {
-    let on = |cell: &&CellFinding| {
-        (cell.pattern, cell.rw, cell.cache, cell.iodepth, cell.bs_bytes)
-            == (curve.pattern, curve.rw, curve.cache, curve.iodepth, bs_bytes)
-    };
-    findings.cells.iter().filter(on).max_by(|one, other| one.mbps.value.total_cmp(&other.mbps.value))
-}
-
-fn throughput(findings: &Findings, width: usize) -> Section {
-    let curves = best_curves(findings);
-    let mut sizes: Vec<u64> = findings.cells.iter().map(|cell| cell.bs_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.retain(|bs_bytes| curves.iter().any(|curve| cell_at(findings, curve, *bs_bytes).is_some()));
-    let mut lines = throughput_lines(findings, &curves, &sizes);
-    while sizes.len() > 3 && widest(&lines) > width {
-        // Every second size, counted from the largest, which holds the peak more often than not.
-        let parity = (sizes.len() - 1) % 2;
-        sizes = sizes.iter().copied().skip(parity).step_by(2).collect();
-        lines = throughput_lines(findings, &curves, &sizes);
-    }
-    let mut items: Vec<Item> = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
-    let cached = |curve: &&Curve| sizes.iter().any(|bs| cell_at(findings, curve, *bs).is_some_and(|cell| cell.cached));
-    if curves.iter().any(cached) {
-        items.push(Item::line("  c: a cache answered", Tone::Plain));
-    }
-    Section::new(Some(lines[0].clone()), "lines of throughput", items, usize::MAX, 2)
-}
-
-fn throughput_lines(findings: &Findings, curves: &[&Curve], sizes: &[u64]) -> Vec<String> {
-    let mut heading = vec!["MB/s by KiB a request".to_string(), "depth".to_string()];
-    heading.extend(sizes.iter().map(|bs_bytes| Bytes(*bs_bytes).kib().to_string()));
-    heading.push("half from".to_string());
-    let row = |curve: &&Curve| {
-        let mut row = vec![format!("  {}", words(curve.pattern, curve.cache, curve.rw)), curve.iodepth.to_string()];
-        row.extend(sizes.iter().map(|bs_bytes| match cell_at(findings, curve, *bs_bytes) {
-            // Without separators, nine columns fit into a hundred characters.
-            Some(cell) => format!("{}{}", number(cell.mbps.value), if cell.cached { "c" } else { "" }).replace(',', ""),
-            None => "-".to_string(),
-        }));
-        let at_most = if curve.half_power_bracketed { "" } else { "<= " };
-        row.push(format!("{at_most}{}", Bytes(curve.half_power_bs_bytes)));
-        row
-    };
-    let right: Vec<usize> = (1..sizes.len() + 3).collect();
-    table(heading, curves.iter().map(row).collect(), &right)
-}
-
-fn cost(findings: &Findings, width: usize) -> Section {
-    let mut lines = cost_lines(&findings.cost, true);
-    if widest(&lines) > width {
-        lines = cost_lines(&findings.cost, false);
-    }
+/// Half power and cost, a line a path; in narrower forms until it fits.
+fn paths(findings: &Findings, width: usize) -> Section {
+    let forms = [(true, true), (false, true), (false, false)];
+    let written = forms.map(|(intervals, full)| path_lines(findings, intervals, full));
+    let lines = written.iter().find(|lines| widest(lines) <= width).unwrap_or(&written[2]);
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
     Section::new(Some(lines[0].clone()), "paths", items, usize::MAX, 2)
 }
 
-fn cost_lines(costs: &[Cost], intervals: bool) -> Vec<String> {
-    let mut paths: Vec<&str> = Vec::new();
-    for cost in costs {
-        if !paths.contains(&cost.path.as_str()) {
-            paths.push(&cost.path);
-        }
-    }
-    let of = |path: &str, bound| costs.iter().find(|cost| cost.path == path && cost.bound == bound);
+fn path_lines(findings: &Findings, intervals: bool, with_full: bool) -> Vec<String> {
+    let curves = best_curves(findings);
     let bill = |cost: Option<&Cost>| match cost {
         Some(cost) => {
             format!("{} + {}", term(&cost.fixed_us, intervals), term(&cost.marginal_us_per_kib, intervals))
         }
         None => "-".to_string(),
     };
-    let row = |path: &&str| {
-        let (charged, soaker) = (of(path, Bound::Charged), of(path, Bound::Soaker));
-        let one_core = charged
-            .or(soaker)
-            .map_or(String::new(), |cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]));
-        vec![format!("  {path}"), bill(charged), bill(soaker), one_core]
+    let row = |curve: &&Curve| {
+        let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound && same_path(cost, curve));
+        let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
+        let at_most = if curve.half_power_bracketed { "" } else { "<= " };
+        let mut row = vec![
+            format!("  {}", words(curve.pattern, curve.cache, curve.rw)),
+            number(curve.peak_mbps),
+            format!("{} x {}", size(curve.peak_bs_bytes as f64), curve.iodepth),
+            format!("{at_most}{}", size(curve.half_power_bs_bytes as f64)),
+            bill(charged),
+            bill(soaker),
+        ];
+        let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);
+        row.extend(with_full.then(|| charged.or(soaker).map_or(String::new(), one_core)));
+        row
     };
-    let heading = ["cost: us a request + KiB", "charged", "soaker (at most)", "one core is full at"];
-    table(heading.map(str::to_string).to_vec(), paths.iter().map(row).collect(), &[])
+    let mut heading = vec!["Half power, us a request + KiB", "peak", "at", "half from", "charged", "all spent"];
+    heading.extend(with_full.then_some("one core full at"));
+    let heading = heading.into_iter().map(str::to_string).collect();
+    table(heading, curves.iter().map(row).collect(), &[1, 3])
+}
+
+fn same_path(cost: &Cost, curve: &Curve) -> bool {
+    (cost.pattern, cost.rw, cost.cache) == (curve.pattern, curve.rw, curve.cache)
 }
 
 /// Such as `317k/s, 41.0 GB/s`: requests at the smallest block size, bytes at the largest.
@@ -204,7 +202,7 @@ fn term(interval: &Interval, with_interval: bool) -> String {
 }
 
 /// A path in words, as costs name theirs.
-fn words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
+pub(super) fn words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
     let cache = match cache {
         Cache::Both => "buffered",
         Cache::Os => "durable buffered",

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding};
+use analyse::{
+    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, NoiseFinding,
+};
 use record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
 use spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
 
@@ -78,6 +80,18 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         cached: false,
         series_mbps: vec![mbps; 3],
         series_step_ms: 100.0,
+        run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
+        run_charged_us: vec![3.0; 3],
+        steady: true,
+        unsteady_why: None,
+        trimmed_share: 0.0,
+        burst_mbps: None,
+        sustained_mbps: None,
+        within_5_percent: true,
+        within_run_reach: Some(0.01),
+        memory_mbps: None,
+        flush_share: None,
+        noise: NoiseFinding::default(),
     }
 }
 
@@ -98,6 +112,8 @@ fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
         n_half_low_bytes: Some(58_000.0),
         n_half_high_bytes: Some(62_000.0),
         rap_over_pap: Some(peak_mbps / 1970.0),
+        rap_over_pap_low: Some(peak_mbps * 0.98 / 1970.0),
+        rap_over_pap_high: Some(peak_mbps * 1.02 / 1970.0),
     }
 }
 
