@@ -7,6 +7,15 @@
 mod advice;
 mod bottleneck;
 mod cells;
+mod compare;
+mod compare_cells;
+mod compare_condition;
+mod compare_findings;
+mod compare_notes;
+mod compare_paths;
+mod compare_price;
+mod compare_spread;
+mod compare_verdict;
 mod cost;
 mod findings;
 pub mod fit;
@@ -26,6 +35,14 @@ use spec::Question;
 
 pub use advice::advice;
 pub use cells::{cells, cells_within};
+pub use compare::{Study, compare};
+pub use compare_condition::{Condition, Quantity};
+pub use compare_findings::{
+    Accesses, CellComparison, CellSettings, Change, Comparison, ConditionCase, ConditionFinding, CostComparison,
+    CostTerm, Floor, HalfPowerComparison, LeftOut, PathComparison, Practical, PriceRow, PriceTable, StudyFacts,
+};
+pub use compare_price::price;
+pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use findings::{
     Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,

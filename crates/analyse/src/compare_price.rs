@@ -1,0 +1,70 @@
+//! What does the money buy? Two studies and two prices enter, the price-performance table leaves.
+//!
+//! Columns of Chung, Gray, Worthington, Horst (2000), Table 10: accesses to kilobytes (KAPS) and to megabytes
+//! (MAPS) a second, and each for a unit of money. What a study did not measure is missing, and said to be.
+
+use spec::{Direction, Pattern};
+
+use crate::compare::Study;
+use crate::compare_findings::{Accesses, PriceRow, PriceTable};
+use crate::{CellFinding, Findings};
+
+/// The size of an access to kilobytes: the paper's random reads are of 8 KiB.
+const KILOBYTES: u64 = 8 << 10;
+/// The size of an access to megabytes.
+const MEGABYTES: u64 = 1 << 20;
+
+/// The table for these prices, both above 0.
+pub fn price(a: &Study<'_>, b: &Study<'_>, prices: [f64; 2]) -> PriceTable {
+    let mut missing = Vec::new();
+    let a = row("A", a.findings, prices[0], &mut missing);
+    let b = row("B", b.findings, prices[1], &mut missing);
+    PriceTable { a, b, missing }
+}
+
+fn row(name: &str, findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
+    let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
+    if gb.is_none() {
+        missing.push(format!("{name} does not know the capacity of its device."));
+    }
+    for (bytes, what) in [(KILOBYTES, "8 KiB"), (MEGABYTES, "1 MiB")] {
+        let depths: Vec<u32> = reads(findings, bytes).map(CellFinding::total_depth).collect();
+        if depths.is_empty() {
+            missing.push(format!("{name} has no random direct reads of {what}."));
+        } else if !depths.contains(&1) {
+            missing.push(format!("{name} has no random direct reads of {what} one at a time."));
+        }
+    }
+    PriceRow {
+        price,
+        gb,
+        gb_per_price: gb.map(|gb| gb / price),
+        one_deep: accesses(findings, price, |cell| cell.total_depth() == 1),
+        best: accesses(findings, price, |_| true),
+    }
+}
+
+fn reads(findings: &Findings, bytes: u64) -> impl Iterator<Item = &CellFinding> {
+    let wanted = move |cell: &&CellFinding| {
+        (cell.pattern, cell.rw, cell.bs_bytes) == (Pattern::Random, Direction::Read, bytes)
+            && cell.cache.direct()
+            && cell.usable()
+    };
+    findings.cells.iter().filter(wanted)
+}
+
+fn accesses(findings: &Findings, price: f64, admitted: impl Fn(&CellFinding) -> bool) -> Accesses {
+    let most = |bytes| {
+        let admitted = reads(findings, bytes).filter(|cell| admitted(cell));
+        admitted.max_by(|one, other| one.iops.total_cmp(&other.iops))
+    };
+    let (small, large) = (most(KILOBYTES), most(MEGABYTES));
+    Accesses {
+        kaps: small.map(|cell| cell.iops),
+        kaps_iodepth: small.map(CellFinding::total_depth),
+        maps: large.map(|cell| cell.iops),
+        maps_iodepth: large.map(CellFinding::total_depth),
+        kaps_per_price: small.map(|cell| cell.iops / price),
+        maps_per_price: large.map(|cell| cell.iops / price),
+    }
+}

@@ -1,0 +1,172 @@
+//! Which is better, in a sentence or two? A tested comparison enters, its verdict leaves.
+
+use crate::compare_findings::{CellComparison, CellSettings, Change, Comparison, PathComparison};
+use crate::format::{mbps, size, time_us, two_digits};
+use crate::path::path_words;
+
+/// The answer: whether A and B differ, where, and by how much.
+pub(crate) fn verdict(comparison: &Comparison, same_records: bool) -> Vec<String> {
+    let common = comparison.cells.len();
+    if same_records {
+        return vec!["No difference: both studies hold the same records.".to_string()];
+    }
+    if comparison.cells.iter().all(|cell| cell.mbps.p.is_none()) {
+        return vec![
+            "Nothing can be told apart: no cell was run more than once in both studies, so chance is unknown; measure \
+             again with --repeats 3."
+                .to_string(),
+        ];
+    }
+    if !comparison.different {
+        let threshold = two_digits(comparison.practical.throughput.threshold_percent);
+        let of_all = match common {
+            1 => "the one common cell does not differ".to_string(),
+            _ => format!("none of {common} common cells differs"),
+        };
+        return vec![
+            format!(
+                "No difference: {of_all} in throughput by more than {threshold}% and beyond chance, nor in tail \
+                     latency or cost."
+            ),
+            range_of_means(comparison),
+        ];
+    }
+    [Some(throughput(comparison)), cells(comparison), others(comparison)].into_iter().flatten().collect()
+}
+
+fn range_of_means(comparison: &Comparison) -> String {
+    let percents = || comparison.paths.iter().map(|path| path.throughput_mbps.percent);
+    let (low, high) = (percents().fold(f64::INFINITY, f64::min), percents().fold(f64::NEG_INFINITY, f64::max));
+    match comparison.paths.as_slice() {
+        [path] => format!("On average over its cells, throughput of {}s changes by {}.", path.path, signed(low)),
+        _ => format!("On average over a path's cells, throughput changes by {} to {}.", signed(low), signed(high)),
+    }
+}
+
+/// Such as `B is slower at random direct reads (-9.1%) and faster at ...`.
+fn throughput(comparison: &Comparison) -> String {
+    let changed: Vec<&PathComparison> = comparison.paths.iter().filter(|path| path.throughput_mbps.different).collect();
+    let (slower, faster): (Vec<&PathComparison>, Vec<_>) =
+        changed.iter().partition(|path| path.throughput_mbps.percent < 0.0);
+    let all = comparison.paths.len();
+    if changed.is_empty() {
+        return unchanged_on_average(comparison);
+    }
+    for (paths, word) in [(&slower, "slower"), (&faster, "faster")] {
+        if paths.len() == all && all > 1 {
+            let percents = || paths.iter().map(|path| path.throughput_mbps.percent);
+            let low = percents().min_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
+            let high = percents().max_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
+            return format!("B is {word} on every path: throughput {} to {} on average.", signed(low), signed(high));
+        }
+    }
+    let list = |paths: &[&PathComparison], word: &str| {
+        let named = |path: &&PathComparison| format!("{}s ({})", path.path, signed(path.throughput_mbps.percent));
+        (!paths.is_empty()).then(|| format!("{word} at {}", joined(&paths.iter().map(named).collect::<Vec<_>>())))
+    };
+    let parts: Vec<String> = [list(&slower, "slower"), list(&faster, "faster")].into_iter().flatten().collect();
+    let alike = match all - changed.len() {
+        0 => String::new(),
+        1 => "; the other path is alike".to_string(),
+        rest => format!("; the other {rest} paths are alike"),
+    };
+    format!("B is {} on average{alike}.", parts.join(", "))
+}
+
+fn unchanged_on_average(comparison: &Comparison) -> String {
+    let by_peak = comparison.paths.iter().filter(|path| path.peak_mbps.different);
+    let peaks: Vec<String> =
+        by_peak.map(|path| format!("{}s ({})", path.path, signed(path.peak_mbps.percent))).collect();
+    let some = comparison.cells.iter().any(|cell| cell.mbps.different);
+    match (peaks.is_empty(), some) {
+        (false, _) => format!("The peak of {} changes; on average throughput is alike.", joined(&peaks)),
+        (true, true) => "On average throughput is alike on every path, but not in each cell.".to_string(),
+        (true, false) => "Throughput is alike.".to_string(),
+    }
+}
+
+/// How many cells, and which most.
+fn cells(comparison: &Comparison) -> Option<String> {
+    let different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
+    let size = |cell: &&&CellComparison| cell.largest().map_or(0.0, |change: Change| (change.b / change.a).ln().abs());
+    let most = different.iter().max_by(|one, other| size(one).total_cmp(&size(other)))?;
+    let (count, common) = (different.len(), comparison.cells.len());
+    let verb = if count == 1 { "differs" } else { "differ" };
+    Some(format!(
+        "{count} of {common} common cells {verb}, most of all {}: {}.",
+        cell_words(&most.settings),
+        largest_words(most)
+    ))
+}
+
+/// The largest change of a cell with both figures: `throughput 120 MB/s to 100 MB/s (-17%)`.
+fn largest_words(cell: &CellComparison) -> String {
+    let largest = cell.largest();
+    let is = |change: Option<Change>| change.is_some() && change == largest;
+    let (name, say): (&str, fn(f64) -> String) = match cell {
+        cell if is(Some(cell.mbps)) => ("throughput", mbps),
+        cell if is(cell.p99_us) => ("p99 latency", time_us),
+        _ => ("cost a request", time_us),
+    };
+    largest.map_or(String::new(), |change| {
+        format!("{name} {} to {} ({})", say(change.a), say(change.b), signed(change.percent))
+    })
+}
+
+/// Cost and tail of the paths that differ in them.
+fn others(comparison: &Comparison) -> Option<String> {
+    let part = |what: &str, of: fn(&PathComparison) -> Option<Change>| {
+        let different =
+            |path: &PathComparison| of(path).filter(|change| change.different).map(|c| (path.path.clone(), c));
+        let all: Vec<(String, Change)> = comparison.paths.iter().filter_map(different).collect();
+        let named: Vec<String> = all.iter().map(|(path, c)| format!("{} for {path}s", signed(c.percent))).collect();
+        let least = all.iter().map(|(_, c)| c.percent).reduce(|a, b| if a.abs() < b.abs() { a } else { b })?;
+        let most = all.iter().map(|(_, c)| c.percent).reduce(|a, b| if a.abs() > b.abs() { a } else { b })?;
+        Some(match named.len() {
+            count if count == comparison.paths.len() && count > 1 => {
+                format!("{what} changes by {} to {} on every path", signed(least), signed(most))
+            }
+            _ => format!("{what} changes by {}", joined(&named)),
+        })
+    };
+    let parts: Vec<String> =
+        [part("processor time a request", |path| path.charged_us), part("p99 latency", |path| path.p99_us)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let mut sentence = parts.join("; ");
+    sentence[..1].make_ascii_uppercase();
+    Some(format!("{sentence}."))
+}
+
+/// A cell in words: `random direct read, 4 KiB, 8 deep`.
+pub fn cell_words(settings: &CellSettings) -> String {
+    let threads = if settings.threads > 1 { format!(", {} threads", settings.threads) } else { String::new() };
+    format!(
+        "{}, {}, {} deep{threads}",
+        path_words(settings.pattern, settings.cache, settings.rw),
+        size(settings.bs_bytes as f64),
+        settings.iodepth
+    )
+}
+
+/// A change in percent with its sign: `-9.1%`, `+120%`, `0.0%`.
+pub fn signed(percent: f64) -> String {
+    match percent.abs() {
+        size if size < 0.05 => "0.0%".to_string(),
+        size if size < 99.95 => format!("{percent:+.1}%"),
+        _ => format!("{percent:+.0}%"),
+    }
+}
+
+/// `one`, `one and another`, `one, another and a third`.
+fn joined(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
