@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use record::{Latency, Level, Record};
 use spec::{Cache, Direction, EngineName, Pass, Pattern};
 
+use crate::judged::Judged;
 use crate::ladder::narrowest_pap;
+use crate::witness::noise;
 use crate::{CellFinding, Interval, LatencySummary};
 
 /// What makes two runs the same cell, in the order in which cells are listed.
@@ -21,6 +23,9 @@ const CACHED_SHARE: f64 = 0.1;
 const ABOVE_PAP: f64 = 1.05;
 /// How far above the best direct read a buffered one may be, where no peak is known, before it is a cache's.
 const ABOVE_DIRECT: f64 = 1.5;
+
+/// Half width of an interval, as a share of its mean, within which a cell's throughput is known well enough.
+pub(crate) const WITHIN: f64 = 0.05;
 
 /// A cell, and what its records say beyond the finding.
 #[derive(Debug, Clone)]
@@ -67,6 +72,9 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let first = plain.first()?;
     let valid: Vec<&Record> = plain.iter().copied().filter(|r| r.elapsed_ns > 0 && r.bytes > 0 && r.ios > 0).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
+    let judged = Judged::of(&valid);
+    let run_mbps = judged.run_mbps();
+    let mbps = Interval::of_means(&run_mbps);
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
     let paid_ios = total(&|r| r.cpu.ios as f64);
@@ -80,7 +88,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         bs_bytes,
         engine,
         runs: plain.len(),
-        mbps: Interval::of_means(&means(&Record::mbps)),
+        mbps,
         iops: Interval::of_means(&means(&Record::iops)).value,
         latency_us: latency(&valid),
         achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
@@ -90,6 +98,18 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,
+        run_mbps,
+        run_charged_us: means(&|r| quotient(r.cpu.user_ns as f64 + r.cpu.system_ns as f64, r.cpu.ios as f64) / 1e3),
+        steady: judged.is_steady(),
+        unsteady_why: judged.why(),
+        trimmed_share: judged.trimmed_share(),
+        burst_mbps: judged.burst().map(|(burst, _)| burst),
+        sustained_mbps: judged.burst().map(|(_, sustained)| sustained),
+        within_5_percent: valid.len() > 1 && mbps.relative_reach() <= WITHIN,
+        within_run_reach: judged.within_reach(),
+        memory_mbps: some_mean(valid.iter().filter_map(|r| r.memory_mbps())),
+        flush_share: flush_share(&valid),
+        noise: noise(&valid),
         series_mbps: series_mbps(first),
         series_step_ms: first.series.step_ns as f64 / 1e6,
     };
@@ -130,6 +150,18 @@ fn series_mbps(record: &Record) -> Vec<f64> {
     }
 }
 
+/// Share of the windows that closing flushes took; `None` where nothing was flushed.
+fn flush_share(records: &[&Record]) -> Option<f64> {
+    let flushed: Vec<&&Record> = records.iter().filter(|r| r.memory_mbps().is_some()).collect();
+    some_mean(flushed.iter().map(|r| quotient(r.flush_ns as f64, r.elapsed_ns as f64)))
+}
+
+/// The mean; `None` of nothing.
+pub(crate) fn some_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    (!values.is_empty()).then(|| Interval::of_means(&values).value)
+}
+
 fn opened_cached(records: &[&Record]) -> Option<f64> {
     let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
     records.iter().filter_map(share).reduce(f64::max)
@@ -166,7 +198,7 @@ fn finite(value: f64) -> f64 {
 }
 
 /// `over / under`, 0 where there is nothing to divide by.
-fn quotient(over: f64, under: f64) -> f64 {
+pub(crate) fn quotient(over: f64, under: f64) -> f64 {
     if under > 0.0 { over / under } else { 0.0 }
 }
 
@@ -174,6 +206,11 @@ impl CellFinding {
     /// Whether conclusions may rest on it: it moved bytes, without errors, and not out of a cache.
     pub fn usable(&self) -> bool {
         self.mbps.value > 0.0 && self.bs_bytes > 0 && self.errors == 0 && !self.cached
+    }
+
+    /// Whether advice may rest on it too: it was steady within its runs.
+    pub fn trusted(&self) -> bool {
+        self.usable() && self.steady
     }
 
     /// Requests outstanding over all threads.

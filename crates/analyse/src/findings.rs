@@ -109,6 +109,10 @@ pub struct Curve {
     pub n_half_high_bytes: Option<f64>,
     /// Its peak over the narrowest peak advertised performance known.
     pub rap_over_pap: Option<f64>,
+    /// Its interval's lower end.
+    pub rap_over_pap_low: Option<f64>,
+    /// Its interval's upper end.
+    pub rap_over_pap_high: Option<f64>,
 }
 
 /// What a pattern, direction and cache setting is up against.
@@ -209,6 +213,22 @@ pub struct LatencySummary {
     pub mean: f64,
 }
 
+/// Evidence of others at work while a cell was measured, over all its plain runs. What no run could tell is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct NoiseFinding {
+    /// Share of the processors' time that the hypervisor took.
+    pub steal_share: Option<f64>,
+    /// Share of the time that some task waited for I/O (pressure stall information); storage at work raises it too.
+    pub pressure_io_share: Option<f64>,
+    /// Share of the time that some task waited for a processor.
+    pub pressure_cpu_share: Option<f64>,
+    /// Bytes that the device moved and these runs did not, as a share of theirs; below 0 where it moved fewer.
+    /// Known for direct I/O alone.
+    pub foreign_share: Option<f64>,
+    /// Mean frequency of the processors.
+    pub cpu_mhz: Option<f64>,
+}
+
 /// One cell: all runs of one workload together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellFinding {
@@ -248,6 +268,34 @@ pub struct CellFinding {
     pub short_transfers: u64,
     /// Whether it is faster than its level can be: a cache answered, and it is never advised.
     pub cached: bool,
+    /// Throughput of each plain run that moved bytes, in MB/s and in the order of repeats; `mbps` is their mean.
+    /// A slow start that was trimmed is not in it (`trimmed_share`).
+    pub run_mbps: Vec<f64>,
+    /// Charged processor time a request of each of these runs, in microseconds.
+    pub run_charged_us: Vec<f64>,
+    /// Whether it was steady within its runs. What was not is marked wherever it is shown, and never advised.
+    pub steady: bool,
+    /// Why it was not, as the end of a sentence: `in 2 of 3 runs the rate fell from 980 MB/s to 410 MB/s ...`.
+    pub unsteady_why: Option<String>,
+    /// Mean share of the runs' time that was cut off as a start that is none of the steady state.
+    pub trimmed_share: f64,
+    /// Rate before it fell, where most runs began faster than they went on: a cache that filled up, a credit spent.
+    pub burst_mbps: Option<f64>,
+    /// Rate after it fell; there where `burst_mbps` is.
+    pub sustained_mbps: Option<f64>,
+    /// Whether the interval of `mbps` is within 5% of it to either side; not so where a single run has none. Where
+    /// it is false, the budget ended before it was.
+    pub within_5_percent: bool,
+    /// Half width of the interval that five parts of one run give, as a share of its rate; the median over runs.
+    /// It warns of restless runs and says nothing of how runs differ.
+    pub within_run_reach: Option<f64>,
+    /// Throughput into the page cache, without the closing flush, in MB/s: a buffered write alone has it. `mbps`
+    /// is with the flush, so what reached the device.
+    pub memory_mbps: Option<f64>,
+    /// Share of the time of buffered writes that the closing flush took.
+    pub flush_share: Option<f64>,
+    /// What else went on while it was measured.
+    pub noise: NoiseFinding,
     /// Bytes a second over time of its first run, in MB/s a step.
     pub series_mbps: Vec<f64>,
     /// Length of such a step in milliseconds.

@@ -45,6 +45,7 @@ fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regim
     let half_power_bs_bytes = reaching.min().expect("the peak reaches half of itself");
     let line = depth_line(regimes, iodepth);
     let interval = line.and_then(|line| line.ratio_interval());
+    let pap = narrowest_pap(levels, path.rw).filter(|_| any_usable);
     Some(Curve {
         rw: path.rw,
         pattern: path.pattern,
@@ -58,7 +59,9 @@ fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regim
         n_half_bytes: line.and_then(|line| line.ratio()),
         n_half_low_bytes: interval.map(|(low, _)| low),
         n_half_high_bytes: interval.map(|(_, high)| high),
-        rap_over_pap: narrowest_pap(levels, path.rw).filter(|_| any_usable).map(|pap| peak.mbps.value / pap),
+        rap_over_pap: pap.map(|pap| peak.mbps.value / pap),
+        rap_over_pap_low: pap.map(|pap| peak.mbps.low.max(0.0) / pap),
+        rap_over_pap_high: pap.map(|pap| peak.mbps.high / pap),
     })
 }
 

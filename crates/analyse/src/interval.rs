@@ -51,7 +51,7 @@ impl Interval {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use rand::{Rng, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     /// Twelve uniform draws make a normal one, nearly (Irwin-Hall).
-    fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    pub(crate) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
         (0..12).map(|_| (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0
     }
 }

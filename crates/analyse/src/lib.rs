@@ -7,6 +7,7 @@
 mod advice;
 mod bottleneck;
 mod cells;
+mod change;
 mod compare;
 mod compare_cells;
 mod compare_condition;
@@ -22,13 +23,18 @@ pub mod fit;
 pub mod format;
 mod half_power;
 mod interval;
+mod judged;
 mod ladder;
 mod limits;
 mod path;
 mod regime;
+mod scatter;
 mod shape;
+mod steady;
 mod verdict;
+mod warm_up;
 mod warnings;
+mod witness;
 
 use record::{Environment, Record};
 use spec::Question;
@@ -46,13 +52,15 @@ pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use findings::{
     Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
+    NoiseFinding,
 };
 pub use half_power::curves;
 pub use interval::t95;
 pub use ladder::levels;
 pub use limits::limits;
+pub use steady::{Burst, Steadiness, judge};
 
-use bottleneck::{Evidence, judge};
+use bottleneck::Evidence;
 use path::{Path, paths};
 use regime::{Regimes, regimes};
 use warnings::{Grounds, warnings};
@@ -72,7 +80,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
-    let (ladder, bottleneck) = judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus });
+    let (ladder, bottleneck) = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {

@@ -5,7 +5,7 @@ mod built;
 use analyse::{Findings, analyse};
 use built::{disk, question, record, study, workload};
 use proptest::prelude::*;
-use record::{Environment, Level, Record, Soaker};
+use record::{Environment, Level, Noise, Record, Soaker};
 use spec::{Bytes, Cache, EngineName, Pass, Question, Rate, Rw};
 
 /// Findings as JSON, in which no number that must be there is null (serde_json's word for NaN and infinity).
@@ -28,6 +28,19 @@ fn sound(findings: &Findings) -> serde_json::Value {
         "ceiling_mbps",
         "ceiling_iops",
         "soaker_us",
+        "rap_over_pap_low",
+        "rap_over_pap_high",
+        "unsteady_why",
+        "burst_mbps",
+        "sustained_mbps",
+        "within_run_reach",
+        "memory_mbps",
+        "flush_share",
+        "steal_share",
+        "pressure_io_share",
+        "pressure_cpu_share",
+        "foreign_share",
+        "cpu_mhz",
     ];
     no_null(&json, "", &optional);
     for interval in findings.cells.iter().map(|cell| cell.mbps).chain(findings.cost.iter().map(|cost| cost.fixed_us)) {
@@ -130,6 +143,9 @@ prop_compose! {
         (record.cpu.span_ns, record.cpu.ios) = (numbers[0], numbers[2]);
         record.cpu.soaker = (pass == Pass::Soaker).then_some(Soaker { lost_ns: numbers[0], baseline_share: depth });
         (record.achieved_depth, record.harness_ns_per_io, record.cached_bytes) = (depth, harness, cached);
+        record.flush_ns = numbers[3];
+        record.series.bytes = (0..numbers[1] % 200).map(|step| (step * numbers[5]) % 7_777).collect();
+        record.noise = Noise { device_bytes: cached, pressure_io_ns: cached, ..Noise::default() };
         record.errors = errors.map(|count| ("EIO".to_string(), count)).into_iter().collect();
         record.latency.add(numbers[2]);
         record

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use model::{DiskPath, Moment, Operation, Path, Submission};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::{Cpu, Latency, Noise, Record, Series, Soaker};
@@ -100,6 +101,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         read_ios: if workload.rw.writes() { 0 } else { ios as u64 },
         short_transfers: 0,
         errors: BTreeMap::new(),
+        overdue_ios: 0,
         latency,
         achieved_depth: depth,
         cpu: Cpu {
@@ -120,4 +122,34 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
 /// A workload of 1 thread.
 pub fn workload(rw: Rw, cache: Cache, bs_kib: u64, iodepth: u32) -> Workload {
     Workload { rw, cache, bs: Bytes(bs_kib * 1024), iodepth, ..Workload::default() }
+}
+
+/// A run of `runtime_ns` on the disk's own model, request by request as the measured window does it: `depth` kept
+/// in flight, steps of a hundredth of the window. `speed` gives the disk's speed at a share of the window; a factor
+/// on the time between two completions stands for it.
+pub fn run(disk: &SimulatedDisk, workload: Workload, runtime_ns: u64, seed: u64, speed: &dyn Fn(f64) -> f64) -> Record {
+    let mut path = DiskPath::new(disk, seed);
+    let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: workload.bs.0 as u32 };
+    (0..workload.iodepth).for_each(|token| path.submit(Moment::default(), request(token)));
+    let step_ns = (runtime_ns / 100).clamp(1_000_000, 100_000_000);
+    let mut record = record_at(disk, workload, 0, Pass::Plain, 1e9);
+    let (mut bytes, mut ios, mut before, mut steps) = (0, 0, 0, Vec::new());
+    // Two clocks: the model's, and the window's, which a changing speed stretches.
+    let (mut last_ns, mut now_ns) = (0.0, 0.0);
+    while now_ns < runtime_ns as f64 {
+        let Some(done) = path.pop() else { break };
+        let at_ns = done.at.ps() as f64 / 1e3;
+        now_ns += (at_ns - last_ns) / speed(now_ns / runtime_ns as f64);
+        last_ns = at_ns;
+        while now_ns >= (steps.len() as u64 + 1) as f64 * step_ns as f64 {
+            steps.push(bytes - before);
+            before = bytes;
+        }
+        (bytes, ios) = (bytes + u64::from(done.bytes), ios + 1);
+        path.submit(done.at, request(done.token));
+    }
+    (record.elapsed_ns, record.bytes, record.ios) = (now_ns.round() as u64, bytes, ios);
+    record.series = Series { step_ns, bytes: steps };
+    record.run.seed = seed;
+    record
 }

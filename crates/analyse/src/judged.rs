@@ -1,0 +1,103 @@
+//! What do the runs of a cell say together about its steadiness? Records enter, one verdict for the cell leaves.
+//!
+//! A cell is called not steady where most of its runs are, so that one disturbed run, which the interval over
+//! runs already shows, does not condemn it.
+
+use record::Record;
+
+use crate::cells::some_mean;
+use crate::steady::{Burst, Steadiness, judge};
+
+/// Effect on a run's rate below which nothing is trimmed: it would not be seen.
+const WORTH_TRIMMING: f64 = 0.01;
+/// Waves of requests that a start has to lack to be a warm-up: the first wave of a deep queue is always late.
+const WAVES: f64 = 2.0;
+
+/// The runs of one cell, judged.
+pub(crate) struct Judged {
+    runs: Vec<Steadiness>,
+    /// Share of each run's time that is left out of its rate.
+    trimmed: Vec<f64>,
+    mbps: Vec<f64>,
+}
+
+impl Judged {
+    pub fn of(records: &[&Record]) -> Self {
+        let runs: Vec<Steadiness> = records.iter().map(|record| judge(&record.series)).collect();
+        let rates = records.iter().zip(&runs).map(|(record, run)| rate(record, run));
+        let (mbps, trimmed) = rates.unzip();
+        Self { runs, trimmed, mbps }
+    }
+
+    /// Throughput of each run: the whole window's, but where a start was trimmed that of the rest.
+    pub fn run_mbps(&self) -> Vec<f64> {
+        self.mbps.clone()
+    }
+
+    pub fn is_steady(&self) -> bool {
+        !most(self.unsteady().count(), self.runs.len())
+    }
+
+    /// The reason of the first run that is not steady, where most are not.
+    pub fn why(&self) -> Option<String> {
+        let unsteady = self.unsteady().count();
+        let why = self.unsteady().find_map(|run| run.why.as_deref()).filter(|_| !self.is_steady())?;
+        let alike = if unsteady > 1 { "such as: " } else { "" };
+        Some(match self.runs.len() {
+            1 => format!("in its only run {why}"),
+            runs => format!("in {unsteady} of {runs} runs, {alike}{why}"),
+        })
+    }
+
+    pub fn trimmed_share(&self) -> f64 {
+        some_mean(self.trimmed.iter().copied()).unwrap_or(0.0)
+    }
+
+    /// Mean rates before and after the burst that most runs began with.
+    pub fn burst(&self) -> Option<(f64, f64)> {
+        let bursts: Vec<Burst> = self.runs.iter().filter_map(|run| run.burst).collect();
+        if !most(bursts.len(), self.runs.len()) {
+            return None;
+        }
+        let mean = |of: fn(&Burst) -> f64| some_mean(bursts.iter().map(of));
+        Some((mean(|burst| burst.burst_mbps)?, mean(|burst| burst.sustained_mbps)?))
+    }
+
+    /// The median over runs of what five parts of a run leave open.
+    pub fn within_reach(&self) -> Option<f64> {
+        let mut all: Vec<f64> =
+            self.runs.iter().filter(|run| run.told).map(|run| run.within.relative_reach()).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    }
+
+    fn unsteady(&self) -> impl Iterator<Item = &Steadiness> {
+        self.runs.iter().filter(|run| !run.steady)
+    }
+}
+
+fn most(count: usize, of: usize) -> bool {
+    count * 2 > of
+}
+
+/// A run's throughput in MB/s, and the share of its time that was left out of it.
+///
+/// Trimmed is a start of a run that was steady after it and had no closing flush: what waits for the flush came in
+/// over the whole window, so the whole window pays for it.
+fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
+    let whole = (record.mbps(), 0.0);
+    let cut = run.trimmed_steps.min(record.series.bytes.len());
+    let cut_ns = cut as f64 * record.series.step_ns as f64;
+    let rest_ns = record.elapsed_ns as f64 - cut_ns;
+    let cut_bytes: f64 = record.series.bytes[..cut].iter().map(|bytes| *bytes as f64).sum();
+    let rest_bytes = record.bytes as f64 - cut_bytes;
+    if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
+        return whole;
+    }
+    let workload = &record.run.workload;
+    let wave = workload.bs.0 as f64 * f64::from(workload.total_depth());
+    let rest = rest_bytes * 1e3 / rest_ns;
+    let lacking = (rest * cut_ns / 1e3 - cut_bytes).abs();
+    let worth = lacking > WAVES * wave && (rest / whole.0 - 1.0).abs() > WORTH_TRIMMING;
+    if worth { (rest, cut_ns / record.elapsed_ns as f64) } else { whole }
+}

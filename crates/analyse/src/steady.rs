@@ -1,0 +1,216 @@
+//! Was a run steady? Its time series enters, a verdict with its reason in words leaves.
+//!
+//! The start is trimmed by MSER-5 where it is slower than the rest, or where a short burst came before it. What
+//! remains passes four guards, and each asks two things of a difference: whether it is large enough to matter,
+//! and whether it is more than the run's own scatter explains, so that few requests in a step are not taken for
+//! unsteadiness. How often the guards are wrong stands in `docs/method.md`, and `tests/steadiness.rs` measures it.
+
+use record::Series;
+
+use crate::change::change_point;
+use crate::scatter::{Scatter, mean};
+use crate::warm_up::settled_at;
+use crate::{Interval, format};
+
+/// Fewest steps that anything is told from.
+const FEWEST_STEPS: usize = 25;
+/// A step with a larger share of all bytes makes the series too coarse: it shows single waves of requests.
+const COARSEST_STEP: f64 = 0.1;
+/// Steps that a long series is brought down to, at least.
+const STEPS: usize = 100;
+/// Difference of a start from the rest from which on it is none of the rest.
+const START_DIFFERS: f64 = 0.2;
+/// Longest burst that is trimmed from a run as its start; a longer one is what a run of this length is made of.
+const LONGEST_BURST: f64 = 0.25;
+/// Slope over the window from which on a run is not steady: SNIA's 10% (Solid State Storage Performance Test
+/// Specification, steady state).
+const SLOPE: f64 = 0.1;
+/// Difference of the last third from the middle third, likewise.
+const THIRDS: f64 = 0.1;
+/// Spread of five parts, SNIA's excursion of 20%.
+const EXCURSION: f64 = 0.2;
+/// Difference of two levels at a change point, likewise.
+const STEP: f64 = 0.1;
+/// Standard errors that a difference has to pass, and spreads of five parts.
+const ERRORS: f64 = 4.0;
+const SPREAD_ERRORS: f64 = 7.0;
+
+/// What a run's series says of the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Steadiness {
+    /// Whether nothing speaks against it; also where the series is too short or too coarse to tell.
+    pub steady: bool,
+    /// Whether the series was long and fine enough to tell.
+    pub told: bool,
+    /// What speaks against it, in words; `None` where it is steady.
+    pub why: Option<String>,
+    /// Steps at the start that are none of the steady state: a warm-up, or a burst.
+    pub trimmed_steps: usize,
+    /// The same as a share of the series.
+    pub trimmed_share: f64,
+    /// Rate at the start and rate sustained after it in MB/s, where the start was a burst.
+    pub burst: Option<Burst>,
+    /// Mean rate of five equal parts of what was not trimmed, in MB/s, with its t interval. Parts of one run
+    /// share what is peculiar to it, so the interval warns and never stands for that of a cell.
+    pub within: Interval,
+}
+
+/// A run that began faster than it went on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Burst {
+    /// Rate before it ended, in MB/s.
+    pub burst_mbps: f64,
+    /// Rate after it, in MB/s.
+    pub sustained_mbps: f64,
+    /// How long it lasted, in nanoseconds.
+    pub lasted_ns: u64,
+}
+
+/// What speaks against a run's steadiness: the words, and the place of a change of level in steps.
+struct Objection {
+    why: String,
+    changed_at: Option<usize>,
+}
+
+/// Judges a run by its series.
+///
+/// A run that is called not steady may be a run that was too short: measured again for longer, it may settle.
+pub fn judge(series: &Series) -> Steadiness {
+    let grouped = series.bytes.len() / STEPS;
+    let group = grouped.max(1);
+    let step_ns = series.step_ns.saturating_mul(group as u64);
+    let rates: Vec<f64> = series
+        .bytes
+        .chunks_exact(group)
+        .map(|steps| steps.iter().map(|bytes| *bytes as f64).sum::<f64>() * 1e3 / step_ns.max(1) as f64)
+        .collect();
+    let total: f64 = rates.iter().sum();
+    let largest = rates.iter().copied().fold(0.0, f64::max);
+    let told = rates.len() >= FEWEST_STEPS && total > 0.0 && largest <= COARSEST_STEP * total;
+    if !told {
+        return Steadiness { told, ..steady(&rates, 0, None) };
+    }
+    let mut found = judge_rates(&rates, step_ns);
+    found.trimmed_share = found.trimmed_steps as f64 / rates.len() as f64;
+    found.trimmed_steps *= group;
+    found
+}
+
+fn steady(rates: &[f64], trimmed_steps: usize, burst: Option<Burst>) -> Steadiness {
+    let within = Interval::of_means(&parts(&rates[trimmed_steps..]));
+    Steadiness { steady: true, told: true, why: None, trimmed_steps, trimmed_share: 0.0, burst, within }
+}
+
+fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
+    let start = start(rates, step_ns);
+    let (trimmed, burst) = start.map_or((0, None), |(steps, burst)| (steps, burst));
+    let cut = burst.is_none() || trimmed as f64 <= LONGEST_BURST * rates.len() as f64;
+    let from = if cut { trimmed } else { 0 };
+    let found = steady(rates, from, burst);
+    let Some(objection) = objection(&rates[from..], step_ns, from) else {
+        return found;
+    };
+    let burst = burst.or_else(|| late_burst(&rates[from..], objection.changed_at?, step_ns));
+    Steadiness { steady: false, why: Some(objection.why), burst, ..found }
+}
+
+/// Steps at the start that do not belong to the rest, with the burst that they were where they were faster.
+fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
+    let settled = settled_at(rates).filter(|steps| *steps > 0)?;
+    let (before, after) = rates.split_at(settled);
+    let scatter = Scatter::of(after);
+    let (early, late) = (mean(before), mean(after));
+    let allowed = (START_DIFFERS * late).max(ERRORS * scatter.error_of_difference(before.len(), after.len()));
+    let allowed = allowed + scatter.margin(before.len());
+    if (early - late).abs() <= allowed {
+        return None;
+    }
+    Some((settled, (early > late).then(|| burst(before, after, step_ns))))
+}
+
+fn burst(before: &[f64], after: &[f64], step_ns: u64) -> Burst {
+    let lasted_ns = before.len() as u64 * step_ns;
+    Burst { burst_mbps: mean(before), sustained_mbps: mean(after), lasted_ns }
+}
+
+/// A change of level downwards is a burst's end.
+fn late_burst(rates: &[f64], changed_at: usize, step_ns: u64) -> Option<Burst> {
+    let (before, after) = rates.split_at(changed_at);
+    (mean(before) > mean(after)).then(|| burst(before, after, step_ns))
+}
+
+/// The first of the guards that objects: a change of level, a slope, the last third, a spread of five parts.
+fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Objection> {
+    let scatter = Scatter::of(rates);
+    change(rates, &scatter, step_ns, trimmed)
+        .or_else(|| slope(rates, &scatter))
+        .or_else(|| last_third(rates, &scatter))
+        .or_else(|| spread(rates, &scatter))
+}
+
+fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Option<Objection> {
+    let at = change_point(rates)?;
+    let (before, after) = rates.split_at(at);
+    let (from, to) = (mean(before), mean(after));
+    let shorter = before.len().min(after.len());
+    if (from - to).abs() <= STEP * mean(rates) + scatter.margin(shorter) {
+        return None;
+    }
+    let turned = if to < from { "fell" } else { "rose" };
+    let seconds = (trimmed + at) as f64 * step_ns as f64 / 1e9;
+    let [from, to] = [from, to].map(format::mbps);
+    let why = format!("the rate {turned} from {from} to {to} after {seconds:.2} s");
+    Some(Objection { why, changed_at: Some(at) })
+}
+
+/// Gain of the least-squares line over the window, against the mean.
+fn slope(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+    let count = rates.len() as f64;
+    let (level, middle) = (mean(rates), (count - 1.0) / 2.0);
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (step, rate) in rates.iter().enumerate() {
+        products += (step as f64 - middle) * (rate - level);
+        squares += (step as f64 - middle).powi(2);
+    }
+    let gain = products / squares * count;
+    // The slope's variance is noise / (n^3 / 12), so that of the gain over n steps is 12 noise / n.
+    let error = (12.0 * scatter.noise / count).sqrt();
+    let over = gain.abs() > (SLOPE * level).max(ERRORS * error) + scatter.margin(rates.len() / 2);
+    let turned = if gain < 0.0 { "fell" } else { "rose" };
+    let why = || format!("the rate {turned} by {} over the window", format::percent(gain.abs() / level));
+    over.then(|| Objection { why: why(), changed_at: None })
+}
+
+fn last_third(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+    let third = rates.len() / 3;
+    let middle = mean(&rates[rates.len() - 2 * third..rates.len() - third]);
+    let last = mean(&rates[rates.len() - third..]);
+    let allowed = (THIRDS * mean(rates)).max(ERRORS * scatter.error_of_difference(third, third));
+    let over = (last - middle).abs() > allowed + scatter.margin(third) && middle > 0.0;
+    let how = if last < middle { "slower" } else { "faster" };
+    let by = format::percent((last / middle - 1.0).abs());
+    over.then(|| Objection { why: format!("its last third was {by} {how} than its middle third"), changed_at: None })
+}
+
+fn spread(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+    let parts = parts(rates);
+    let high = parts.iter().copied().fold(f64::MIN, f64::max);
+    let low = parts.iter().copied().fold(f64::MAX, f64::min);
+    let length = rates.len() / parts.len();
+    let allowed = (EXCURSION * mean(rates)).max(SPREAD_ERRORS * (scatter.noise / length as f64).sqrt());
+    let over = high - low > allowed + scatter.margin(length);
+    let why = || format!("parts of it ran between {} and {}", format::mbps(low), format::mbps(high));
+    over.then(|| Objection { why: why(), changed_at: None })
+}
+
+/// Mean rates of five equal parts; of all steps where there are fewer than five.
+fn parts(rates: &[f64]) -> Vec<f64> {
+    rates.chunks_exact((rates.len() / 5).max(1)).take(5).map(mean).collect()
+}
+
+impl Steadiness {
+    /// Half the width of [`Self::within`] as a share of the mean.
+    pub fn within_reach(&self) -> f64 {
+        self.within.relative_reach()
+    }
+}
