@@ -6,7 +6,7 @@ use measure::{MeasureError, Place};
 use record::{Record, RecordError, StudyFile};
 use spec::{Question, Run};
 
-use crate::planner::{Observation, Step, next};
+use crate::planner::{Observation, Planner, Step};
 
 /// Whoever watches: told before and after each run.
 pub trait Observer {
@@ -49,14 +49,19 @@ pub fn conduct(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Ending, StudyError> {
-    let mut seen: Vec<Observation> = file.records()?.iter().map(Observation::from).collect();
+    let mut planner = Planner::new(question);
+    let (mut runs, mut spent_ns) = (0, 0);
+    for record in file.records()? {
+        planner.observe(&Observation::from(&record));
+        (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
+    }
     loop {
-        let run = match next(question, &seen) {
+        let run = match planner.next() {
             Step::Run(run) => run,
             Step::Answered => return Ok(Ending::Answered),
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
-        observer.begins(&run, seen.len(), seen.iter().map(|observation| observation.spent_ns).sum());
+        observer.begins(&run, runs, spent_ns);
         let record = match measure::measure(place, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
@@ -64,6 +69,7 @@ pub fn conduct(
         };
         file.append(&record)?;
         observer.ended(&record);
-        seen.push(Observation::from(&record));
+        planner.observe(&Observation::from(&record));
+        (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
     }
 }

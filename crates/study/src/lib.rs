@@ -1,8 +1,13 @@
 //! Many runs, one study: what to measure next, and doing it until the question is answered or the budget spent.
 
+mod belief;
 mod conduct;
+mod decisions;
+mod known;
 mod order;
 mod planner;
+mod wants;
+mod window;
 
 pub use conduct::{Ending, Observer, StudyError, conduct};
-pub use planner::{Observation, Step, next};
+pub use planner::{Observation, Planner, Step, left, next};

@@ -9,10 +9,15 @@ pub(crate) fn seeded(seed: u64, workload: &Workload, pass: Pass, repeat: u32) ->
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     // SQLite and JSON readers keep 63 bits; a seed is shown to people and typed by them.
-    (mixed ^ (mixed >> 31)) >> 16
+    mixed(hash) >> 16
+}
+
+/// A number in which each bit hangs on every bit of the one given (the finish of SplitMix64).
+pub(crate) fn mixed(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

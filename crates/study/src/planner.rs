@@ -1,46 +1,63 @@
 //! What is to be measured next? A pure function from the question and what was seen so far to the next run.
 //!
-//! A coarse grid over every path first, then the cells that the answer hangs on (between the half-power bracket,
-//! around the peak, next to the advised cell), then the soaker's pass, then repeats, then what is left of the
-//! grid. Within an urgency the order is shuffled by the study's seed, reads and writes in blocks, so that what a
-//! device remembers of writes does not leak into reads.
+//! The planner holds an estimate with its deviation for every cell (`belief`), asks which runs would sharpen the
+//! answer (`wants`), and takes the most urgent of one direction together as a batch, in an order that the study's
+//! seed decides: reads and writes in blocks, so that what a device remembers of writes does not leak into reads,
+//! and all else interleaved, so that no drift passes for an effect.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::Record;
-use spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
+use spec::{Direction, Nanos, Pass, Question, Run};
 
-use crate::order::seeded;
+use crate::known::{KnownPath, by_pass};
+use crate::order::mixed;
+use crate::wants::{Tier, Want, wants};
+use crate::window::runtime;
 
-/// Runs that a deciding cell gets: the peak, the half-power bracket, the advised cell.
-const DECIDING_REPEATS: u32 = 5;
-/// The part of the budget that windows are planned to fill; the rest is preparation.
-const WINDOW_SHARE: f64 = 0.8;
-/// Shortest and longest window planned, in nanoseconds.
-const WINDOW_NS: (f64, f64) = (50e6, 5e9);
-/// A cell this close to the best is as good as the best.
-const AS_GOOD: f64 = 0.95;
+/// Most runs of a batch, and the number up to which less urgent ones fill it.
+const BATCH: usize = 16;
+const FILLED_BATCH: usize = 8;
+/// The share of the budget that may go into looking further before what was seen is repeated.
+const EXPLORING_SHARE: f64 = 0.5;
+/// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
+const SOAKER_LENGTH: f64 = 1.5;
 
 /// What the planner keeps of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// What was asked.
     pub run: Run,
-    /// What it gave, in MB/s.
+    /// What it gave, in MB/s; 0 where nothing moved.
     pub mbps: f64,
     /// Charged processor time a byte, in nanoseconds.
     pub charged_ns_per_byte: f64,
+    /// What the soaker lost a byte, in nanoseconds; `None` where it did not run.
+    pub soaker_ns_per_byte: Option<f64>,
+    /// Whether a request failed, so that no conclusion rests on it.
+    pub failed: bool,
+    /// Whether it read what the page cache held when it began, so that it is no advice.
+    pub cached: bool,
     /// What it took of the budget.
     pub spent_ns: u64,
 }
 
+/// Share of its span in the page cache above which a buffered read has measured memory (as in the analysis).
+const CACHED_SHARE: f64 = 0.1;
+
 impl From<&Record> for Observation {
     fn from(record: &Record) -> Self {
+        let workload = record.run.workload;
+        let bytes = (record.cpu.ios.max(1) * workload.bs.0) as f64;
+        let reads_cache = !workload.cache.direct() && workload.rw.direction() == Some(Direction::Read);
+        let held = record.cached_bytes.map_or(0.0, |bytes| bytes as f64 / record.span_bytes.max(1) as f64);
         Self {
             run: record.run,
             mbps: record.mbps(),
-            charged_ns_per_byte: record.cpu.charged_ns() as f64
-                / (record.cpu.ios.max(1) * record.run.workload.bs.0) as f64,
+            charged_ns_per_byte: record.cpu.charged_ns() as f64 / bytes,
+            soaker_ns_per_byte: record.cpu.soaker.as_ref().map(|soaker| soaker.lost_ns as f64 / bytes),
+            failed: !record.errors.is_empty(),
+            cached: reads_cache && held > CACHED_SHARE,
             spent_ns: record.spent_ns,
         }
     }
@@ -51,379 +68,223 @@ impl From<&Record> for Observation {
 pub enum Step {
     /// This run.
     Run(Run),
-    /// Nothing: every cell has been measured as often as it is worth.
+    /// Nothing: all that decides is sharp, and every cell shown has the runs that it should.
     Answered,
     /// Nothing: the budget does not hold another run.
     BudgetSpent,
 }
 
-/// The next run of a study about `question`, after `seen`.
+/// The next run of a study about `question`, after `seen` in the order in which it was seen.
+///
+/// It works through all of `seen`; whoever asks again and again keeps a [`Planner`].
 pub fn next(question: &Question, seen: &[Observation]) -> Step {
-    let plan = Plan::new(question, seen);
-    let Some(run) = plan.most_urgent() else {
-        return Step::Answered;
-    };
-    let spent_ns: u64 = seen.iter().map(|observation| observation.spent_ns).sum();
-    let overhead_ns = match seen.len() as u64 {
-        0 => 0,
-        runs => spent_ns.saturating_sub(runs * plan.runtime.0) / runs,
-    };
-    if !seen.is_empty() && spent_ns + run.runtime.0 + overhead_ns > question.budget.0 {
-        return Step::BudgetSpent;
-    }
-    Step::Run(run)
+    after(question, seen).next()
 }
 
-/// A pattern, a direction and a cache setting: what shares a peak.
-type Path = (Experiment, Direction, Cache);
-
-/// One path's cells so far, by depth and block size.
-type Grid = BTreeMap<(u32, Bytes), Cell>;
-
-/// A cell so far.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cell {
-    runs: u32,
-    mbps_sum: f64,
-    charged_sum: f64,
+/// How long the study will still take, as [`Planner::left`] says it.
+pub fn left(question: &Question, seen: &[Observation]) -> Nanos {
+    after(question, seen).left()
 }
 
-impl Cell {
-    fn mbps(self) -> f64 {
-        self.mbps_sum / f64::from(self.runs.max(1))
-    }
-
-    fn charged(self) -> f64 {
-        self.charged_sum / f64::from(self.runs.max(1))
-    }
+fn after(question: &Question, seen: &[Observation]) -> Planner {
+    let mut planner = Planner::new(question);
+    seen.iter().for_each(|observation| planner.observe(observation));
+    planner
 }
 
-struct Plan<'a> {
-    question: &'a Question,
-    runtime: Nanos,
-    plain: BTreeMap<Path, Grid>,
-    soaked: BTreeMap<Path, BTreeSet<Workload>>,
+/// A study's plan as far as it goes: told what was seen, it says what comes next.
+///
+/// The same observations in the same order always lead to the same next run, whenever it was asked for.
+#[derive(Debug, Clone)]
+pub struct Planner {
+    question: Question,
+    paths: Vec<KnownPath>,
+    /// The rest of the batch, the next run first.
+    batch: Vec<Planned>,
+    /// Whether runs were left out because the budget does not hold them.
+    held_back: bool,
+    costs: Costs,
+    /// What all that is wanted was expected to take when the batch was planned, and what was spent by then.
+    outstanding: (u64, u64),
 }
 
-impl<'a> Plan<'a> {
-    fn new(question: &'a Question, seen: &[Observation]) -> Self {
-        let mut plan = Self { question, runtime: runtime(question), plain: BTreeMap::new(), soaked: BTreeMap::new() };
-        for path in plan.paths() {
-            plan.plain.insert(path, Grid::new());
-        }
-        seen.iter().for_each(|observation| plan.learn(observation));
-        plan
-    }
+/// What runs have taken of the budget so far.
+#[derive(Debug, Clone, Default)]
+struct Costs {
+    spent_ns: u64,
+    /// Time and number of runs, by pass.
+    runs: [(u64, u64); 2],
+    /// Time by direction: what keeps reads and writes balanced.
+    directions: [u64; 2],
+}
 
-    fn learn(&mut self, observation: &Observation) {
-        let Run { experiment, workload, pass, .. } = observation.run;
-        let (Some(experiment), Some(direction)) = (experiment, workload.rw.direction()) else {
-            return;
+impl Planner {
+    /// The plan of a study of which nothing was measured yet.
+    pub fn new(question: &Question) -> Self {
+        let paths = KnownPath::all(question);
+        let mut planner = Self {
+            question: question.clone(),
+            paths,
+            batch: Vec::new(),
+            held_back: false,
+            costs: Costs::default(),
+            outstanding: (question.budget.0, 0),
         };
-        let path = (experiment, direction, workload.cache);
-        if pass == Pass::Soaker {
-            self.soaked.entry(path).or_default().insert(workload);
-            return;
-        }
-        let cell = self.plain.entry(path).or_default().entry((workload.iodepth, workload.bs)).or_default();
-        cell.runs += 1;
-        cell.mbps_sum += observation.mbps;
-        cell.charged_sum += observation.charged_ns_per_byte;
+        planner.plan();
+        planner
     }
 
-    fn paths(&self) -> Vec<Path> {
-        let mut paths = Vec::new();
-        for experiment in &self.question.experiments {
-            for direction in &self.question.directions {
-                paths.extend(self.question.cache.iter().map(|cache| (*experiment, *direction, *cache)));
-            }
-        }
-        paths
-    }
-
-    /// The most urgent run that has not been made.
-    fn most_urgent(&self) -> Option<Run> {
-        let repeats = self.question.repeats;
-        let once = |cells: fn(&Self, &Path) -> Vec<(u32, Bytes)>| self.wanted(cells, 1);
-        once(Self::coarse)
-            .or_else(|| once(Self::refined))
-            .or_else(|| self.soaker_pass())
-            .or_else(|| self.wanted(Self::measured, repeats))
-            .or_else(|| self.wanted(Self::deciding, repeats.max(DECIDING_REPEATS.min(repeats + 2))))
-            .or_else(|| once(Self::everything))
-            .or_else(|| self.wanted(Self::everything, repeats))
-    }
-
-    /// The next run towards `runs` runs of each of these cells, the least measured first.
-    fn wanted(&self, cells: impl Fn(&Self, &Path) -> Vec<(u32, Bytes)>, runs: u32) -> Option<Run> {
-        let mut candidates = Vec::new();
-        for (path, grid) in &self.plain {
-            for key in cells(self, path) {
-                let done = grid.get(&key).map_or(0, |cell| cell.runs);
-                if done < runs {
-                    candidates.push(self.run(path, key, Pass::Plain, done));
-                }
-            }
-        }
-        candidates.into_iter().min_by_key(|run| (run.repeat, run.workload.rw.direction(), run.seed))
-    }
-
-    fn run(&self, path: &Path, (iodepth, bs): (u32, Bytes), pass: Pass, repeat: u32) -> Run {
-        let (experiment, direction, cache) = *path;
-        let workload = Workload {
-            rw: Rw::of(experiment.pattern(), direction),
-            bs,
-            iodepth,
-            threads: self.question.threads,
-            cache,
-            engine: self.question.engine,
-            ..Workload::default()
+    /// Takes in what was seen of a run, whoever asked for it.
+    pub fn observe(&mut self, seen: &Observation) {
+        let Run { experiment, workload, pass, .. } = seen.run;
+        self.costs.add(seen);
+        let own = |path: &&mut KnownPath| {
+            (Some(path.experiment), Some(path.direction), path.cache)
+                == (experiment, workload.rw.direction(), workload.cache)
         };
-        Run {
-            experiment: Some(experiment),
-            workload,
-            repeat,
-            pass,
-            runtime: self.runtime,
-            seed: seeded(self.question.seed, &workload, pass, repeat),
+        if let Some(path) = self.paths.iter_mut().find(own) {
+            path.learn(seen);
+        }
+        let same =
+            |Planned { run, .. }: &Planned| (run.workload, run.pass, run.repeat) == (workload, pass, seen.run.repeat);
+        self.batch.retain(|planned| !same(planned));
+        if self.batch.is_empty() {
+            self.plan();
         }
     }
 
-    /// Every second block size, at the least, the middle and the greatest depth; where the page cache decides
-    /// (it keeps its own depth), three sizes at two depths.
-    fn coarse(&self, path: &Path) -> Vec<(u32, Bytes)> {
-        coarse(self.question, path.2)
-    }
-
-    /// Cells that were not measured and stand next to what decides.
-    fn refined(&self, path: &Path) -> Vec<(u32, Bytes)> {
-        let grid = &self.plain[path];
-        let mut cells = Vec::new();
-        let depths: BTreeSet<u32> = grid.keys().map(|(depth, _)| *depth).collect();
-        for depth in depths {
-            cells.extend(self.inside_bracket(grid, depth).map(|bs| (depth, bs)));
+    /// What comes next.
+    pub fn next(&self) -> Step {
+        let spent_ns = self.costs.spent_ns;
+        let fits = |planned: &&Planned| spent_ns == 0 || spent_ns + planned.expected_ns <= self.question.budget.0;
+        match self.batch.iter().find(fits) {
+            Some(planned) => Step::Run(planned.run),
+            None if self.batch.is_empty() && !self.held_back => Step::Answered,
+            None => Step::BudgetSpent,
         }
-        for (depth, bs) in [peak(grid), advised(grid)].into_iter().flatten() {
-            cells.extend(neighbours(&self.question.bs, bs).map(|near| (depth, near)));
-            cells.extend(neighbours(&self.question.iodepth, depth).map(|near| (near, bs)));
+    }
+
+    /// How long the study will still take, as far as can be told: what is wanted by now, or what is left of the
+    /// budget where that is less.
+    pub fn left(&self) -> Nanos {
+        let budget = self.question.budget.0.saturating_sub(self.costs.spent_ns);
+        let (wanted, by_then) = self.outstanding;
+        match self.next() {
+            Step::Run(_) => Nanos(budget.min((wanted + by_then).saturating_sub(self.costs.spent_ns))),
+            Step::Answered | Step::BudgetSpent => Nanos(0),
         }
-        cells.retain(|key| !grid.contains_key(key));
-        cells
     }
 
-    /// The block size in the middle of what is not measured between the two sides of half power.
-    fn inside_bracket(&self, grid: &Grid, depth: u32) -> Option<Bytes> {
-        let (below, reached) = bracket(grid, depth)?;
-        let inside: Vec<Bytes> = self.question.bs.iter().copied().filter(|bs| *bs > below && *bs < reached).collect();
-        inside.get(inside.len() / 2).copied()
+    /// Plans the next batch from all that is known.
+    fn plan(&mut self) {
+        self.paths.iter_mut().for_each(KnownPath::refresh);
+        let expected = Expected::new(self);
+        let mut wants = wants(&self.question, &self.paths);
+        wants.sort_by(|one, other| {
+            let by_chance = |want: &Want| self.chance(want);
+            (one.tier.cmp(&other.tier))
+                .then(one.rank.total_cmp(&other.rank))
+                .then_with(|| by_chance(one).cmp(&by_chance(other)))
+        });
+        let mut taken = BTreeSet::new();
+        wants.retain(|want| taken.insert((want.name, by_pass(want.pass), want.later)));
+        let all = wants.len();
+        self.afford(&mut wants, &expected);
+        self.held_back = wants.len() < all;
+        let batch = self.select(&wants);
+        let planned = batch.into_iter().map(|want| Planned {
+            run: self.paths[want.name.0].run(&self.question, want.name.1, want.pass, want.later),
+            expected_ns: expected.run_ns(&self.paths, want),
+        });
+        let mut batch: Vec<Planned> = planned.collect();
+        batch.sort_by_key(|planned| planned.run.seed);
+        self.outstanding = (self.outlook_ns(&wants, &expected), self.costs.spent_ns);
+        self.batch = batch;
     }
 
-    /// Smallest, middle and largest block size at the depth of each path's peak, beside the soaker.
-    fn soaker_pass(&self) -> Option<Run> {
-        let mut candidates = Vec::new();
-        for (path, grid) in &self.plain {
-            let Some((depth, _)) = peak(grid) else {
-                continue;
-            };
-            let sizes = spread(&self.question.bs, 3);
-            // Once it has its sizes, a path's peak may move on without another pass.
-            if self.soaked.get(path).is_some_and(|done| done.len() >= sizes.len()) {
-                continue;
+    /// A number that orders equally urgent runs as if by chance, so that no block size always goes first.
+    fn chance(&self, want: &Want) -> u64 {
+        let place = ((want.name.0 as u64) << 40) | ((want.name.1 as u64) << 8) | u64::from(want.later);
+        mixed(self.question.seed ^ mixed(place))
+    }
+
+    /// Leaves out what looks further when that would cost cells already seen the runs that they are owed.
+    fn afford(&self, wants: &mut Vec<Want>, expected: &Expected) {
+        let remaining_ns = self.question.budget.0.saturating_sub(self.costs.spent_ns);
+        let owed = wants.iter().filter(|want| matches!(want.tier, Tier::Repeat | Tier::Soaker));
+        let owed_ns: u64 = owed.map(|want| expected.run_ns(&self.paths, want)).sum();
+        let early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * EXPLORING_SHARE;
+        wants.retain(|want| {
+            let runs_ns = u64::from(self.question.repeats) * expected.run_ns(&self.paths, want);
+            let held = remaining_ns >= owed_ns + runs_ns;
+            match want.tier {
+                Tier::Explore => early || held,
+                Tier::Complete => held,
+                _ => true,
             }
-            candidates.extend(sizes.into_iter().map(|bs| self.run(path, (depth, bs), Pass::Soaker, 0)));
-        }
-        candidates.retain(|run| !self.soaked.values().any(|done| done.contains(&run.workload)));
-        candidates.into_iter().min_by_key(|run| (run.workload.rw.direction(), run.seed))
+        });
     }
 
-    fn measured(&self, path: &Path) -> Vec<(u32, Bytes)> {
-        self.plain[path].keys().copied().collect()
+    /// The most urgent runs of one direction: where both are as urgent, of the one that had less time so far.
+    fn select<'a>(&self, wants: &'a [Want]) -> Vec<&'a Want> {
+        let Some(first) = wants.first() else { return Vec::new() };
+        let direction = |want: &Want| self.paths[want.name.0].direction;
+        let urgent = wants.iter().filter(|want| want.tier == first.tier).map(direction);
+        let chosen = urgent.min_by_key(|way| (self.costs.directions[*way as usize], *way)).expect("there is a first");
+        let own = wants.iter().filter(|want| direction(want) == chosen);
+        let filling = own.enumerate().take(BATCH);
+        filling.take_while(|(at, want)| *at < FILLED_BATCH || want.tier == first.tier).map(|(_, want)| want).collect()
     }
 
-    fn everything(&self, path: &Path) -> Vec<(u32, Bytes)> {
-        let _ = path;
-        let depths = self.question.iodepth.iter();
-        depths.flat_map(|depth| self.question.bs.iter().map(|bs| (*depth, *bs))).collect()
-    }
-
-    /// The peak, the advised cell and both sides of half power at their depths.
-    fn deciding(&self, path: &Path) -> Vec<(u32, Bytes)> {
-        let grid = &self.plain[path];
-        let mut cells: Vec<(u32, Bytes)> = [peak(grid), advised(grid)].into_iter().flatten().collect();
-        for depth in cells.iter().map(|(depth, _)| *depth).collect::<BTreeSet<_>>() {
-            let sides = bracket(grid, depth).into_iter().flat_map(|(below, reached)| [below, reached]);
-            cells.extend(sides.map(|bs| (depth, bs)));
-        }
-        cells
-    }
-}
-
-fn coarse(question: &Question, cache: Cache) -> Vec<(u32, Bytes)> {
-    let (depths, sizes) = if cache.direct() {
-        (spread(&question.iodepth, 3), spread(&question.bs, question.bs.len().div_ceil(2)))
-    } else {
-        (spread(&question.iodepth, 3).into_iter().take(2).collect(), spread(&question.bs, 3))
-    };
-    depths.iter().flat_map(|depth| sizes.iter().map(|bs| (*depth, *bs))).collect()
-}
-
-/// `count` values of an axis from its first to its last, evenly.
-fn spread<T: Copy + PartialEq>(axis: &[T], count: usize) -> Vec<T> {
-    let (count, last) = (count.min(axis.len()), axis.len() - 1);
-    let mut values: Vec<T> = (0..count).map(|index| axis[index * last / (count - 1).max(1)]).collect();
-    values.dedup();
-    values
-}
-
-/// The values next to `value` on an axis.
-fn neighbours<T: Copy + PartialEq>(axis: &[T], value: T) -> impl Iterator<Item = T> + '_ {
-    let at = axis.iter().position(|other| *other == value);
-    let sides = at.into_iter().flat_map(|at| [at.checked_sub(1), Some(at + 1)]).flatten();
-    sides.filter_map(|at| axis.get(at).copied())
-}
-
-fn peak(grid: &Grid) -> Option<(u32, Bytes)> {
-    grid.iter().max_by(|a, b| a.1.mbps().total_cmp(&b.1.mbps())).map(|(key, _)| *key)
-}
-
-/// The cell that costs the processor least a byte, of those as good as the best.
-fn advised(grid: &Grid) -> Option<(u32, Bytes)> {
-    let best = grid.get(&peak(grid)?)?.mbps();
-    let good = grid.iter().filter(|(_, cell)| cell.mbps() >= AS_GOOD * best);
-    good.min_by(|a, b| a.1.charged().total_cmp(&b.1.charged())).map(|(key, _)| *key)
-}
-
-/// Of the block sizes measured at a depth, the smallest that reaches half of the peak there, and the one before.
-fn bracket(grid: &Grid, depth: u32) -> Option<(Bytes, Bytes)> {
-    let curve: Vec<(Bytes, f64)> =
-        grid.iter().filter(|((other, _), _)| *other == depth).map(|((_, bs), cell)| (*bs, cell.mbps())).collect();
-    let half = curve.iter().map(|(_, mbps)| *mbps).fold(0.0, f64::max) / 2.0;
-    let reached = curve.iter().position(|(_, mbps)| *mbps >= half)?;
-    let below = reached.checked_sub(1)?;
-    Some((curve[below].0, curve[reached].0))
-}
-
-/// The window that lets the planned runs fill the budget.
-fn runtime(question: &Question) -> Nanos {
-    let paths_a_cache = (question.experiments.len() * question.directions.len()) as f64;
-    let repeats = f64::from(question.repeats);
-    let runs: f64 = question
-        .cache
-        .iter()
-        .map(|cache| {
-            // Refinement finds about six more cells a path; the soaker's pass and the deciding cells add theirs.
-            let cells = coarse(question, *cache).len() as f64 + 6.0;
-            paths_a_cache * (cells * repeats + 3.0 + 8.0)
-        })
-        .sum();
-    let ns = (question.budget.0 as f64 * WINDOW_SHARE / runs.max(1.0)).clamp(WINDOW_NS.0, WINDOW_NS.1);
-    Nanos((ns / 1e6).round() as u64 * 1_000_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A disk of fixed cost and rate with a ceiling, in MB/s for a depth and block size.
-    fn disk(depth: u32, bs: Bytes) -> f64 {
-        let us = 100.0 + bs.0 as f64 / 500.0;
-        (f64::from(depth.min(4)) * bs.0 as f64 / us).min(1200.0)
-    }
-
-    fn observe(run: Run) -> Observation {
-        let Workload { iodepth, bs, .. } = run.workload;
-        Observation {
-            run,
-            mbps: disk(iodepth, bs),
-            charged_ns_per_byte: 5000.0 / bs.0 as f64 + 0.05,
-            spent_ns: run.runtime.0 + 5_000_000,
-        }
-    }
-
-    fn play(question: &Question) -> (Vec<Observation>, Step) {
-        let mut seen = Vec::new();
-        loop {
-            match next(question, &seen) {
-                Step::Run(run) => seen.push(observe(run)),
-                end => return (seen, end),
-            }
-        }
-    }
-
-    #[test]
-    fn the_default_study_fills_its_budget_and_no_more() {
-        let question = Question::about("x");
-        let (seen, end) = play(&question);
-        let spent: u64 = seen.iter().map(|observation| observation.spent_ns).sum();
-        assert_eq!(end, Step::BudgetSpent);
-        assert!(spent <= question.budget.0 && spent > question.budget.0 * 9 / 10, "{spent}");
-    }
-
-    #[test]
-    fn no_run_is_made_twice_and_the_order_is_the_seeds() {
-        let question = Question::about("x");
-        let (seen, _) = play(&question);
-        let keys: BTreeSet<_> = seen.iter().map(|o| (o.run.workload.to_string(), o.run.pass, o.run.repeat)).collect();
-        assert_eq!(keys.len(), seen.len());
-        assert_eq!(play(&question).0, seen);
-        let other = Question { seed: 2, ..question };
-        assert_ne!(play(&other).0[..20], seen[..20]);
-    }
-
-    #[test]
-    fn a_study_taken_up_again_goes_on_as_it_would_have() {
-        let question = Question::about("x");
-        let (seen, _) = play(&question);
-        for cut in [0, 1, 17, seen.len() / 2, seen.len() - 1] {
-            assert_eq!(next(&question, &seen[..cut]), Step::Run(seen[cut].run));
-        }
-    }
-
-    #[test]
-    fn peak_and_half_power_are_bracketed_by_measured_neighbours() {
-        let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
-        let (seen, _) = play(&question);
-        let measured: BTreeSet<(u32, Bytes)> = seen
-            .iter()
-            .filter(|o| o.run.workload.rw == Rw::Read && o.run.pass == Pass::Plain)
-            .map(|o| (o.run.workload.iodepth, o.run.workload.bs))
-            .collect();
-        // At depth 1 the peak is at 1 MiB; half of it is first reached at 64 KiB, and 32 KiB stays below.
-        let peak = disk(1, Bytes(1 << 20));
-        assert!(disk(1, Bytes(1 << 15)) < peak / 2.0 && disk(1, Bytes(1 << 16)) >= peak / 2.0);
-        assert!(measured.contains(&(1, Bytes(1 << 15))) && measured.contains(&(1, Bytes(1 << 16))));
-    }
-
-    #[test]
-    fn deciding_cells_are_measured_more_often() {
-        let question = Question { budget: Nanos(600_000_000_000), ..Question::about("x") };
-        let (seen, _) = play(&question);
-        let peak_runs = seen.iter().filter(|o| o.run.workload.rw == Rw::Read && o.mbps == 1200.0);
-        let repeats = peak_runs.map(|o| o.run.repeat + 1).max();
-        assert_eq!(repeats, Some(DECIDING_REPEATS));
-        assert!(seen.iter().any(|o| o.run.pass == Pass::Soaker));
-    }
-
-    #[test]
-    fn a_question_of_one_cell_is_answered() {
-        let question = Question {
-            experiments: vec![Experiment::Random],
-            directions: vec![Direction::Read],
-            bs: vec![Bytes(4096)],
-            iodepth: vec![1],
-            cache: vec![Cache::Device],
-            ..Question::about("x")
+    /// What all that is wanted will take: a cell that is looked into will be owed repeats.
+    fn outlook_ns(&self, wants: &[Want], expected: &Expected) -> u64 {
+        let ns = |want: &Want| {
+            let looks = matches!(want.tier, Tier::Seed | Tier::Explore | Tier::Complete);
+            expected.run_ns(&self.paths, want) * if looks { u64::from(self.question.repeats) } else { 1 }
         };
-        let (seen, end) = play(&question);
-        assert_eq!(end, Step::Answered);
-        assert_eq!(seen.iter().filter(|o| o.run.pass == Pass::Plain).count(), DECIDING_REPEATS as usize);
+        wants.iter().map(ns).sum()
+    }
+}
+
+/// A run of the batch, and what it is expected to take.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    run: Run,
+    expected_ns: u64,
+}
+
+impl Costs {
+    fn add(&mut self, seen: &Observation) {
+        self.spent_ns += seen.spent_ns;
+        let of_pass = &mut self.runs[by_pass(seen.run.pass)];
+        *of_pass = (of_pass.0 + seen.spent_ns, of_pass.1 + 1);
+        if let Some(direction) = seen.run.workload.rw.direction() {
+            self.directions[direction as usize] += seen.spent_ns;
+        }
+    }
+}
+
+/// What a run is expected to take, from the runs so far.
+struct Expected {
+    /// A plain run of each path.
+    paths_ns: Vec<u64>,
+    soaker_ns: u64,
+}
+
+impl Expected {
+    fn new(planner: &Planner) -> Self {
+        let window_ns = runtime(&planner.question).0;
+        let mean = |(ns, runs): (u64, u64)| ns.checked_div(runs);
+        let [plain, soaker] = planner.costs.runs.map(mean);
+        let of_path = |path: &KnownPath| path.run_ns().or(plain).unwrap_or(window_ns);
+        let unseen_ns = (plain.unwrap_or(window_ns) as f64 * SOAKER_LENGTH) as u64;
+        Self { paths_ns: planner.paths.iter().map(of_path).collect(), soaker_ns: soaker.unwrap_or(unseen_ns) }
     }
 
-    #[test]
-    fn reads_come_before_writes_in_each_block() {
-        let (seen, _) = play(&Question::about("x"));
-        let turns =
-            seen.windows(2).filter(|pair| pair[0].run.workload.rw.direction() != pair[1].run.workload.rw.direction());
-        assert!(turns.count() < seen.len() / 4);
+    fn run_ns(&self, paths: &[KnownPath], want: &Want) -> u64 {
+        match want.pass {
+            Pass::Soaker => self.soaker_ns,
+            Pass::Plain => paths[want.name.0].cells[want.name.1].run_ns().unwrap_or(self.paths_ns[want.name.0]),
+        }
     }
 }

@@ -1,0 +1,318 @@
+//! Which runs would sharpen the answer, and which of them most? What is known of the paths enters, every run that is
+//! worth its time leaves, with its urgency.
+//!
+//! First a coarse look at each path; then what peak, half power and advice hang on; then the soaker's pass; then
+//! repeats, the deciding cells first; and last whatever has an interval wider than it should.
+
+use std::collections::BTreeMap;
+
+use spec::{Direction, Experiment, Pass, Question};
+
+use crate::decisions::{self, Advice, CellName, Curve, best, curve, deciding_runs};
+use crate::known::KnownPath;
+
+/// Half of a 95% interval, as a share of its mean, at which a cell has been measured well enough.
+const SHARP: f64 = 0.05;
+/// Probability of lying on the other side of half power at which a cell needs no further run for it.
+const SURE: f64 = 0.05;
+/// Runs that are spent on a cell only because it stands near half power.
+const DOUBT_RUNS: u32 = 10;
+/// Runs after which a deciding cell that stays wide waits its turn with the others.
+const PATIENCE_RUNS: u32 = 12;
+/// Runs of one cell that are planned ahead of what they will show.
+const AHEAD: u32 = 4;
+/// Expected gain over the best of a curve, and over the best of a path, that makes a cell worth a run.
+const CURVE_GAIN: f64 = 0.02;
+const PATH_GAIN: f64 = 0.01;
+/// Cells of one curve that are looked into before what they show is used.
+const CELLS_A_LOOK: usize = 2;
+/// Probability of reaching half power, below the size that seems to be the first, that makes a cell worth a run.
+const UNLIKELY: f64 = 0.1;
+/// Block sizes beside the soaker, and in the coarse look.
+const SPREAD_SIZES: usize = 3;
+
+/// How urgent a run is, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tier {
+    /// The coarse look.
+    Seed,
+    /// What peak, half power and advice hang on.
+    Explore,
+    /// Beside the soaker, once a cell.
+    Soaker,
+    /// The fewest runs that a cell gets.
+    Repeat,
+    /// The runs that a deciding cell gets.
+    Decide,
+    /// Deciding cells that are still wide, or near half power.
+    Sharpen,
+    /// Beside the soaker again.
+    SoakerAgain,
+    /// Half power at the depths of a path that keeps its own depth.
+    Complete,
+    /// All other cells that are still wide.
+    Widest,
+}
+
+/// A run that is worth its time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Want {
+    pub tier: Tier,
+    /// Order within the tier, the lowest first.
+    pub rank: f64,
+    pub name: CellName,
+    pub pass: Pass,
+    /// Which of the cell's next runs it is.
+    pub later: u32,
+}
+
+/// Everything worth measuring, in no order.
+pub(crate) fn wants(question: &Question, paths: &[KnownPath]) -> Vec<Want> {
+    let advice = advice_by_kind(paths);
+    let mut wants = Vec::new();
+    for (number, path) in paths.iter().enumerate().filter(|(_, path)| !path.hopeless()) {
+        let advice = &advice[&(path.experiment, path.direction)];
+        let mut of_path = OfPath { question, path, number, advice, wants: &mut wants };
+        if of_path.seeds() {
+            continue;
+        }
+        if !path.rates.is_empty() {
+            of_path.explore();
+            of_path.soaker();
+        }
+        of_path.repeat();
+    }
+    wants
+}
+
+fn advice_by_kind(paths: &[KnownPath]) -> BTreeMap<(Experiment, Direction), Advice> {
+    let mut kinds: BTreeMap<_, Vec<(usize, &KnownPath)>> = BTreeMap::new();
+    for (number, path) in paths.iter().enumerate() {
+        kinds.entry((path.experiment, path.direction)).or_default().push((number, path));
+    }
+    kinds.into_iter().map(|(kind, paths)| (kind, decisions::advice(&paths))).collect()
+}
+
+/// `count` places of an axis of `length` from its first to its last, evenly.
+fn spread(length: usize, count: usize) -> Vec<usize> {
+    let (count, last) = (count.min(length), length - 1);
+    let mut places: Vec<usize> = (0..count).map(|index| index * last / (count - 1).max(1)).collect();
+    places.dedup();
+    places
+}
+
+/// How much a cell decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Nothing,
+    /// Half power or the peak of one depth.
+    Curve,
+    /// The path's peak, its half power, the advice.
+    Path,
+}
+
+struct OfPath<'a> {
+    question: &'a Question,
+    path: &'a KnownPath,
+    number: usize,
+    advice: &'a Advice,
+    wants: &'a mut Vec<Want>,
+}
+
+impl OfPath<'_> {
+    fn want(&mut self, tier: Tier, rank: f64, cell: usize, pass: Pass, later: u32) {
+        self.wants.push(Want { tier, rank, name: (self.number, cell), pass, later });
+    }
+
+    /// Wants runs of a cell from those it has up to `runs`, each later one less urgently.
+    fn want_up_to(&mut self, tier: Tier, rank: f64, cell: usize, runs: u32) {
+        let done = self.path.cells[cell].runs[0];
+        for later in 0..runs.saturating_sub(done).min(AHEAD) {
+            self.want(tier, rank + f64::from(done + later), cell, Pass::Plain, later);
+        }
+    }
+
+    fn measured(&self, cell: usize) -> bool {
+        self.path.cells[cell].runs[0] > 0
+    }
+
+    /// The cells of the coarse look that are missing; whether there were any.
+    fn seeds(&mut self) -> bool {
+        let (depths, sizes) = (spread(self.path.depths.len(), 2), spread(self.path.sizes.len(), SPREAD_SIZES));
+        let before = self.wants.len();
+        for depth in &depths {
+            for size in &sizes {
+                let cell = self.path.cell_at(*depth, *size);
+                // A path that keeps its own depth is hardly another at the last one.
+                let skipped = !self.path.cache.direct() && *depth != depths[0] && Some(size) != sizes.last();
+                if !skipped && !self.measured(cell) {
+                    self.want(Tier::Seed, 0.0, cell, Pass::Plain, 0);
+                }
+            }
+        }
+        self.wants.len() > before
+    }
+
+    /// Whether this depth's curve is one that the answer shows first.
+    fn leading(&self, depth: usize) -> bool {
+        self.path.cache.direct() || depth == 0 || depth + 1 == self.path.depths.len()
+    }
+
+    fn explore(&mut self) {
+        for (cell, value) in self.path_values() {
+            self.want(Tier::Explore, -value, cell, Pass::Plain, 0);
+        }
+        for depth in 0..self.path.depths.len() {
+            let tier = if self.leading(depth) { Tier::Explore } else { Tier::Complete };
+            let mut values = self.curve_values(depth);
+            values.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            for (cell, value) in values.into_iter().take(CELLS_A_LOOK) {
+                self.want(tier, -value, cell, Pass::Plain, 0);
+            }
+        }
+    }
+
+    /// Unmeasured cells that may be the path's peak or its kind's advice, with what each is worth.
+    fn path_values(&self) -> Vec<(usize, f64)> {
+        let unmeasured = |cell: usize| !self.measured(cell);
+        let own = |name: CellName| (name.0 == self.number && unmeasured(name.1)).then_some(name.1);
+        let mut values: Vec<(usize, f64)> = Vec::new();
+        values.extend(self.advice.presumed.and_then(own).map(|cell| (cell, 1.0)));
+        values.extend(self.advice.rivals.iter().filter_map(|(name, likely)| Some((own(*name)?, *likely))));
+        let Some(peak) = best(self.path, self.path.sound()) else { return values };
+        let gain = |cell: usize| (cell, self.path.rates[cell].gain_over(self.path.rates[peak].log));
+        let gains = (0..self.path.cells.len()).filter(|cell| unmeasured(*cell)).map(gain);
+        let most = gains.reduce(|most, next| if next.1 > most.1 { next } else { most });
+        values.extend(most.filter(|(_, gain)| *gain >= PATH_GAIN).map(|(cell, gain)| (cell, 0.5 + 5.0 * gain)));
+        values
+    }
+
+    /// Unmeasured cells of a depth that its peak or its half power hang on, with what each is worth.
+    fn curve_values(&self, depth: usize) -> Vec<(usize, f64)> {
+        let unmeasured = || self.path.of_depth(depth).filter(|cell| !self.measured(*cell));
+        let Some(curve) = curve(self.path, depth) else {
+            return best(self.path, unmeasured()).map(|cell| (cell, 0.5)).into_iter().collect();
+        };
+        let peak = self.path.rates[curve.peak].log;
+        let value = |cell: usize| {
+            let gain = self.path.rates[cell].gain_over(peak);
+            let for_peak = if gain >= CURVE_GAIN { 0.2 + 3.0 * gain } else { 0.0 };
+            let for_half = if cell == curve.reached || Some(cell) == curve.below {
+                0.4 + curve.doubt(self.path, cell)
+            } else if cell < curve.reached {
+                Some(curve.reaches(self.path, cell)).filter(|reaches| *reaches >= UNLIKELY).unwrap_or(0.0)
+            } else {
+                0.0
+            };
+            (cell, for_peak + for_half)
+        };
+        unmeasured().map(value).filter(|(_, value)| *value > 0.0).collect()
+    }
+
+    /// Smallest, middle and largest block size at one depth, that of the peak when the pass began.
+    fn soaker(&mut self) {
+        let soaked = (0..self.path.cells.len()).find(|cell| self.path.cells[*cell].runs[1] > 0);
+        let Some(at) = soaked.or_else(|| best(self.path, self.path.sound())) else { return };
+        let depth = at / self.path.sizes.len();
+        for size in spread(self.path.sizes.len(), SPREAD_SIZES) {
+            let cell = self.path.cell_at(depth, size);
+            let known = self.path.cells[cell];
+            let runs = known.runs[1];
+            if known.given_up() {
+                continue;
+            }
+            // Without a plain run the cell would be in no finding.
+            if !self.measured(cell) {
+                self.want(Tier::Soaker, 0.0, cell, Pass::Plain, 0);
+            }
+            if runs == 0 {
+                self.want(Tier::Soaker, 0.0, cell, Pass::Soaker, 0);
+            } else if runs < self.question.repeats && known.soaker.reach(runs, 0.0) > SHARP {
+                self.want(Tier::SoakerAgain, f64::from(runs), cell, Pass::Soaker, 0);
+            }
+        }
+    }
+
+    /// More runs of the cells that were measured.
+    fn repeat(&mut self) {
+        let weights = self.weights();
+        let (least, deciding) = (self.question.repeats, deciding_runs(self.question));
+        for (cell, weight) in weights.into_iter().enumerate() {
+            let known = &self.path.cells[cell];
+            let (runs, given_up) = (known.runs[0], known.given_up());
+            if runs == 0 || given_up {
+                continue;
+            }
+            let later_by = if weight == Weight::Path { 0.0 } else { 0.5 };
+            self.want_up_to(Tier::Repeat, later_by, cell, least);
+            if runs < least {
+                continue;
+            }
+            if weight > Weight::Nothing && runs < deciding {
+                self.want_up_to(Tier::Decide, later_by, cell, deciding);
+            } else {
+                self.sharpen(cell, weight);
+            }
+        }
+        self.settle_half_power();
+    }
+
+    fn sharpen(&mut self, cell: usize, weight: Weight) {
+        let known = &self.path.cells[cell];
+        let (runs, spread) = (known.runs[0], self.path.spread);
+        if known.rate.reach(known.rate.count, spread) <= SHARP {
+            return;
+        }
+        let enough = (known.rate.count + 1..known.rate.count + AHEAD)
+            .find(|count| known.rate.reach(*count, spread) <= SHARP)
+            .unwrap_or(known.rate.count + AHEAD);
+        let tier = if weight > Weight::Nothing && runs < PATIENCE_RUNS { Tier::Sharpen } else { Tier::Widest };
+        self.want_up_to(tier, 0.0, cell, runs + enough - known.rate.count);
+    }
+
+    /// Runs of cells that may turn out on the other side of half power.
+    fn settle_half_power(&mut self) {
+        let deciding = deciding_runs(self.question);
+        for curve in self.curves() {
+            let sides = [Some(curve.reached), curve.below].into_iter().flatten();
+            let doubtful: Vec<usize> =
+                sides.filter(|cell| self.path.cells[*cell].sound() && curve.doubt(self.path, *cell) > SURE).collect();
+            for cell in doubtful.iter().copied().chain((!doubtful.is_empty()).then_some(curve.peak)) {
+                let runs = self.path.cells[cell].runs[0];
+                if (deciding..DOUBT_RUNS).contains(&runs) {
+                    self.want_up_to(Tier::Sharpen, 1.0, cell, runs + 1);
+                }
+            }
+        }
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        if self.path.rates.is_empty() {
+            return Vec::new();
+        }
+        let depths = (0..self.path.depths.len()).filter(|depth| self.leading(*depth));
+        depths.filter_map(|depth| curve(self.path, depth)).collect()
+    }
+
+    /// How much each cell decides.
+    fn weights(&self) -> Vec<Weight> {
+        let mut weights = vec![Weight::Nothing; self.path.cells.len()];
+        if self.path.rates.is_empty() {
+            return weights;
+        }
+        let top = best(self.path, self.path.sound());
+        for curve in self.curves() {
+            let of_top = top.is_some_and(|top| top == curve.peak);
+            let weight = if of_top { Weight::Path } else { Weight::Curve };
+            for cell in [Some(curve.peak), Some(curve.reached), curve.below].into_iter().flatten() {
+                weights[cell] = weights[cell].max(weight);
+            }
+        }
+        let rivals = self.advice.rivals.iter().map(|(name, _)| *name);
+        let advised = [self.advice.stands, self.advice.presumed].into_iter().flatten().chain(rivals);
+        advised.filter(|name| name.0 == self.number).chain(top.map(|top| (self.number, top))).for_each(|(_, cell)| {
+            weights[cell] = Weight::Path;
+        });
+        weights
+    }
+}
