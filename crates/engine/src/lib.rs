@@ -97,4 +97,21 @@ pub trait Engine: Send {
     /// # Errors
     /// Only what concerns the engine as a whole.
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError>;
+
+    /// Waits until a request has completed or the clock has come to `until`, whichever is first, and appends all
+    /// that have completed. With nothing in flight it only lets the time pass: an open loop waits so for its next
+    /// request. This asks again and again, which is exact and keeps a processor busy; an engine that can sleep with
+    /// a time limit does.
+    ///
+    /// # Errors
+    /// Only what concerns the engine as a whole.
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        loop {
+            self.reap(0, done)?;
+            if !done.is_empty() || self.now() >= until {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
 }

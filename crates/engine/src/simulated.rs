@@ -96,13 +96,20 @@ impl Engine for Simulated {
             && (reaped < least || at <= self.clock)
             && let Some(completed) = self.path.pop()
         {
-            self.clock = self.clock.max(at);
+            self.clock = self.clock.max(completed.at);
             done.push(Completion { slot: completed.token, result: Ok(completed.bytes) });
             reaped += 1;
         }
         self.in_flight -= reaped;
         self.account.write(self.clock, self.path.processor_time());
         Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let until = Moment::from(until);
+        let first = self.path.next_completion().map_or(until, |at| at.min(until));
+        self.clock = self.clock.max(first);
+        self.reap(0, done)
     }
 }
 

@@ -14,6 +14,7 @@ use spec::Run;
 use crate::MeasureError;
 use crate::offsets::Offsets;
 use crate::place::{Account, Place, Prepared};
+use crate::schedule::Schedule;
 use crate::window::{Tally, Terms, Window};
 
 /// Measures one run.
@@ -45,6 +46,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
         ios: sum.ios,
         read_ios: sum.read_ios,
         short_transfers: sum.short_transfers,
+        overdue_ios: sum.overdue_ios,
         achieved_depth: sum.latency.sum_ns() as f64 / (sum.elapsed_ns - sum.flush_ns).max(1) as f64,
         cpu: Cpu { ios: sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios, ..cpu },
         latency: sum.latency,
@@ -74,7 +76,8 @@ fn drive(
             .map(|(index, lane)| {
                 let seed = run.seed.wrapping_add(index as u64);
                 let offsets = Offsets::new(&run.workload, &lane.range, once, seed);
-                let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop);
+                let schedule = run.workload.rate.map(|arrival| Schedule::new(arrival, seed));
+                let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
                 let gate = &gate;
                 scope.spawn(move || {
                     gate.wait();
@@ -102,6 +105,7 @@ struct Sum {
     read_ios: u64,
     short_transfers: u64,
     drained_ios: u64,
+    overdue_ios: u64,
     errors: BTreeMap<String, u64>,
     latency: Latency,
     series: Series,
@@ -119,6 +123,7 @@ impl Sum {
             read_ios: tallies.iter().map(|tally| tally.read_ios).sum(),
             short_transfers: tallies.iter().map(|tally| tally.short_transfers).sum(),
             drained_ios: tallies.iter().map(|tally| tally.drained_ios).sum(),
+            overdue_ios: tallies.iter().map(|tally| tally.overdue_ios).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
             series: Series { step_ns: tallies[0].step_ns, bytes: Vec::new() },

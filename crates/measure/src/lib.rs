@@ -13,6 +13,7 @@ mod offsets;
 mod page_cache;
 mod place;
 mod real;
+mod schedule;
 mod simulated;
 mod window;
 mod write_cache;

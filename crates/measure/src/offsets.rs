@@ -70,6 +70,11 @@ impl Offsets {
         Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, random }
     }
 
+    /// Whether every block was given.
+    pub(crate) fn ended(&self) -> bool {
+        self.left == 0
+    }
+
     /// Length of every request.
     pub(crate) fn block_bytes(&self) -> u32 {
         self.shape.block_bytes
@@ -79,7 +84,13 @@ impl Offsets {
     /// are blocks left.
     #[inline]
     pub(crate) fn fill(&mut self, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
-        let count = (free.len() as u64).min(self.left);
+        self.fill_at_most(free.len(), free, batch);
+    }
+
+    /// The same for at most `most` slots.
+    #[inline]
+    pub(crate) fn fill_at_most(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
+        let count = (free.len().min(most) as u64).min(self.left);
         self.left -= count;
         let slots = free.drain(free.len() - count as usize..);
         let (blocks, random) = (self.blocks, &mut self.random);

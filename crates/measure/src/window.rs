@@ -10,6 +10,7 @@ use record::LatencyCounter;
 use spec::Nanos;
 
 use crate::offsets::Offsets;
+use crate::schedule::Schedule;
 
 /// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
 const ERROR_KINDS: usize = 16;
@@ -32,6 +33,8 @@ pub(crate) struct Tally {
     pub short_transfers: u64,
     /// Requests that were in flight when the window closed: they cost processor time, and count for nothing else.
     pub drained_ios: u64,
+    /// Open loop: requests that should have come before the window closed and were not completed by then.
+    pub overdue_ios: u64,
     pub errors: Vec<(Errno, u64)>,
     pub latency: LatencyCounter,
     pub step_ns: u64,
@@ -46,6 +49,12 @@ pub(crate) struct Terms {
     pub flush: bool,
 }
 
+/// Requests that come by themselves, and when those of the running batch should have come.
+struct OpenLoop {
+    schedule: Schedule,
+    intended: Vec<Nanos>,
+}
+
 /// What is remembered of a request in flight.
 #[derive(Debug, Clone, Copy)]
 struct Issued {
@@ -58,6 +67,8 @@ struct Issued {
 pub(crate) struct Window<'a> {
     engine: &'a mut dyn Engine,
     offsets: Offsets,
+    /// `None` is a closed loop: a request comes as soon as a slot is free.
+    open_loop: Option<OpenLoop>,
     terms: Terms,
     stop: &'a AtomicBool,
     block_bytes: u32,
@@ -93,6 +104,7 @@ impl<'a> Window<'a> {
             engine,
             block_bytes: offsets.block_bytes(),
             offsets,
+            open_loop: None,
             terms,
             stop,
             free: (0..depth).collect(),
@@ -105,21 +117,31 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// Lets requests come when `schedule` says, whatever has become of those before; their latency counts from then.
+    pub(crate) fn open_loop(self, schedule: Option<Schedule>) -> Self {
+        let intended = Vec::with_capacity(self.issued.len());
+        Self { open_loop: schedule.map(|schedule| OpenLoop { schedule, intended }), ..self }
+    }
+
     /// Runs to the end of the time, of the offsets or of the user's patience, and leaves nothing in flight.
     pub(crate) fn run(mut self) -> Result<Tally, EngineError> {
         let mut now = self.engine.now();
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.schedule.begin(now);
+        }
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
-            if self.all_free() {
+            if self.all_free() && self.offsets.ended() {
                 break;
             }
-            now = self.reap()?;
+            now = self.wait(deadline)?;
             self.account(now);
         }
         self.tally.end = now;
+        self.count_overdue(now);
         self.close()?;
         Ok(self.tally)
     }
@@ -127,12 +149,43 @@ impl<'a> Window<'a> {
     #[inline]
     fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.batch.clear();
-        self.offsets.fill(&mut self.free, &mut self.batch);
+        match &mut self.open_loop {
+            None => self.offsets.fill(&mut self.free, &mut self.batch),
+            Some(OpenLoop { schedule, intended }) => {
+                schedule.take_due(now, self.free.len(), intended);
+                self.offsets.fill_at_most(intended.len(), &mut self.free, &mut self.batch);
+            }
+        }
         for request in &self.batch {
             let is_read = request.operation == Operation::Read;
             self.issued[request.slot as usize] = Issued { at: now, is_read };
         }
+        if let Some(OpenLoop { intended, .. }) = &self.open_loop {
+            for (request, at) in self.batch.iter().zip(intended) {
+                self.issued[request.slot as usize].at = *at;
+            }
+        }
         self.engine.submit(&self.batch)
+    }
+
+    /// Waits for a completion; in an open loop with slots to spare only until the next request comes.
+    #[inline]
+    fn wait(&mut self, deadline: Nanos) -> Result<Nanos, EngineError> {
+        match &self.open_loop {
+            Some(OpenLoop { schedule, .. }) if !self.free.is_empty() && !self.offsets.ended() => {
+                let until = schedule.next().min(deadline);
+                self.done.clear();
+                self.engine.reap_until(until, &mut self.done)?;
+                Ok(self.engine.now())
+            }
+            _ => self.reap(),
+        }
+    }
+
+    fn count_overdue(&mut self, now: Nanos) {
+        if let Some(OpenLoop { schedule, .. }) = &mut self.open_loop {
+            self.tally.overdue_ios = (self.issued.len() - self.free.len()) as u64 + schedule.overdue(now);
+        }
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use measure::{Place, SimulatedPlace, measure};
 use record::Record;
-use spec::{Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
+use spec::{Arrival, Arrivals, Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
 
 fn run(constants: &str, workload: Workload, pass: Pass) -> Record {
     let disk = SimulatedDisk::from_constants(constants).unwrap();
@@ -75,4 +75,39 @@ fn an_interrupted_run_leaves_no_record() {
     };
     let error = measure(&mut place, &run, &AtomicBool::new(true)).unwrap_err();
     assert_eq!(error.to_string(), "interrupted");
+}
+
+/// Requests that come at a rate of their own, for ten seconds.
+fn open_loop(constants: &str, iops: u64, arrivals: Arrivals, iodepth: u32) -> Record {
+    let workload = Workload { rate: Some(Arrival { iops, arrivals }), ..cell(1000, iodepth) };
+    let mut place = SimulatedPlace::new(SimulatedDisk::from_constants(constants).unwrap());
+    let runtime = Nanos(10_000_000_000);
+    let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 9 };
+    measure(&mut place, &run, &AtomicBool::new(false)).unwrap()
+}
+
+#[test]
+fn requests_at_a_fixed_rate_come_at_that_rate() {
+    let record = open_loop("fixed=99us,rate=1GB/s", 2_000, Arrivals::Fixed, 4);
+    assert!((19_999..=20_000).contains(&record.ios), "{}", record.ios);
+    assert_eq!((record.latency.min_ns(), record.latency.max_ns()), (100_000, 100_000));
+    assert!((record.achieved_depth - 0.2).abs() < 0.001, "{}", record.achieved_depth);
+    assert!(record.overdue_ios <= 1);
+}
+
+#[test]
+fn random_arrivals_wait_as_queueing_theory_says() {
+    // M/D/1 at half load: the mean wait is rho / (2 (1 - rho)) of the service time (Pollaczek and Khinchine).
+    let record = open_loop("fixed=99us,rate=1GB/s", 5_000, Arrivals::Poisson, 64);
+    let mean_us = record.latency.mean_ns() / 1e3;
+    assert!((mean_us / 150.0 - 1.0).abs() < 0.03, "{mean_us}");
+}
+
+#[test]
+fn latency_counts_from_when_a_request_should_have_come() {
+    // 20,000 a second come, 10,000 are served: the last one served has waited for half of the time.
+    let record = open_loop("fixed=99us,rate=1GB/s", 20_000, Arrivals::Fixed, 4);
+    assert!((record.iops() / 10_000.0 - 1.0).abs() < 0.01, "{}", record.iops());
+    assert!((record.latency.max_ns() as f64 / 5e9 - 1.0).abs() < 0.01, "{}", record.latency.max_ns());
+    assert!((record.overdue_ios as f64 / 100_000.0 - 1.0).abs() < 0.01, "{}", record.overdue_ios);
 }

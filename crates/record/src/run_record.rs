@@ -34,7 +34,12 @@ pub struct Record {
     pub short_transfers: u64,
     /// Requests that failed, by the name of the error; they are not in `ios`.
     pub errors: BTreeMap<String, u64>,
-    /// From before submission to reaping, of the requests that succeeded.
+    /// Open loop: requests that should have come before the window closed and were not completed by then. More than
+    /// the depth says that the target does not keep up with the rate.
+    #[serde(default)]
+    pub overdue_ios: u64,
+    /// From before submission to reaping, of the requests that succeeded; in an open loop from when it should have
+    /// been submitted.
     pub latency: Latency,
     /// Mean number of requests in flight: the sum of latencies over the window.
     pub achieved_depth: f64,

@@ -305,6 +305,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         read_ios: if cell.rw == Direction::Read { ios } else { 0 },
         short_transfers: 0,
         errors: BTreeMap::new(),
+        overdue_ios: 0,
         latency,
         achieved_depth: cell.achieved_depth,
         cpu: Cpu {

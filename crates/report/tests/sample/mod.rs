@@ -233,6 +233,7 @@ pub fn record() -> Record {
         read_ios: 1000,
         short_transfers: 0,
         errors: BTreeMap::new(),
+        overdue_ios: 0,
         achieved_depth: 3.96,
         latency,
         cpu: Cpu {

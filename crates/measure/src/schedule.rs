@@ -1,0 +1,106 @@
+//! When should requests come? The instants of an open loop, whatever the target does with them.
+
+use rand::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use spec::{Arrival, Arrivals, Nanos};
+
+/// The stream of arrivals of one lane, from its first submission on.
+pub(crate) struct Schedule {
+    /// The next arrival, in nanoseconds from the start; with fractions, so that no rate drifts.
+    next_ns: f64,
+    mean_gap_ns: f64,
+    arrivals: Arrivals,
+    random: Xoshiro256PlusPlus,
+    start: Nanos,
+    /// Arrivals taken so far.
+    pub taken: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new(arrival: Arrival, seed: u64) -> Self {
+        let mean_gap_ns = 1e9 / arrival.iops as f64;
+        // The offsets draw from the seed itself.
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6172_7269_7661_6c73);
+        Self { next_ns: 0.0, mean_gap_ns, arrivals: arrival.arrivals, random, start: Nanos(0), taken: 0 }
+    }
+
+    /// Counts from `start` on.
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        self.start = start;
+    }
+
+    /// When the next request should come.
+    pub(crate) fn next(&self) -> Nanos {
+        Nanos(self.start.0 + self.next_ns as u64)
+    }
+
+    /// Takes the arrivals up to `now`, at most `most`, into `intended`.
+    pub(crate) fn take_due(&mut self, now: Nanos, most: usize, intended: &mut Vec<Nanos>) {
+        intended.clear();
+        while intended.len() < most && self.next() <= now {
+            intended.push(self.next());
+            self.advance();
+        }
+        self.taken += intended.len() as u64;
+    }
+
+    /// Arrivals due up to `now` that nobody has taken; they are taken by that.
+    pub(crate) fn overdue(&mut self, now: Nanos) -> u64 {
+        let mut count = 0;
+        while self.next() <= now {
+            self.advance();
+            count += 1;
+        }
+        count
+    }
+
+    fn advance(&mut self) {
+        self.next_ns += match self.arrivals {
+            Arrivals::Fixed => self.mean_gap_ns,
+            // The inverse of the exponential distribution at a uniform number above 0.
+            Arrivals::Poisson => {
+                let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                -uniform.ln() * self.mean_gap_ns
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(arrivals: Arrivals, iops: u64, until: u64) -> Vec<u64> {
+        let mut schedule = Schedule::new(Arrival { iops, arrivals }, 7);
+        schedule.begin(Nanos(1_000));
+        let mut intended = Vec::new();
+        schedule.take_due(Nanos(1_000 + until), usize::MAX, &mut intended);
+        intended.iter().map(|at| at.0 - 1_000).collect()
+    }
+
+    #[test]
+    fn fixed_arrivals_keep_their_distance_and_do_not_drift() {
+        let at = arrivals(Arrivals::Fixed, 3, 1_000_000_000_000);
+        assert_eq!(at[..4], [0, 333_333_333, 666_666_666, 1_000_000_000]);
+        assert_eq!(at.len(), 3_001);
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_rate_and_its_spread() {
+        let at = arrivals(Arrivals::Poisson, 1_000, 100_000_000_000);
+        assert!((at.len() as f64 / 100_000.0 - 1.0).abs() < 0.02, "{}", at.len());
+        let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "an exponential deviates by its mean");
+    }
+
+    #[test]
+    fn what_was_not_taken_is_overdue() {
+        let mut schedule = Schedule::new(Arrival { iops: 1_000, arrivals: Arrivals::Fixed }, 1);
+        let mut intended = Vec::new();
+        schedule.take_due(Nanos(10_000_000), 4, &mut intended);
+        assert_eq!((intended.len(), schedule.overdue(Nanos(10_000_000))), (4, 7));
+    }
+}
