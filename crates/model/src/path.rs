@@ -63,7 +63,11 @@ pub trait Path: Send {
     /// Takes a request at the moment `now`.
     fn submit(&mut self, now: Moment, request: Submission);
 
-    /// When the next request leaves if none is submitted before then; `None` when none is in flight.
+    /// A moment before which no request leaves, if none is submitted before then; `None` when none is in flight.
+    ///
+    /// It is the moment of the next completion itself where that is no later than the latest submission or pop, so
+    /// that a caller knows what has left by now; further ahead it may be earlier than the completion, since a path of
+    /// many parts finds that moment only by going there. [`Completed::at`] is exact.
     fn next_completion(&self) -> Option<Moment>;
 
     /// Takes out the request that leaves next; `None` when none is in flight.

@@ -1,0 +1,374 @@
+//! How does a whole storage stack answer? Requests in, completions out, through every part that the system has.
+//!
+//! The stack is a discrete-event model. A request becomes one transfer (or, through the file system's cache, copies
+//! and transfers of the cache's own); a transfer is laid out as commands to disks; a command takes the bus to be
+//! given, its drive to be served, the bus and the adapter to move its data, and the host to be taken back.
+
+mod agenda;
+mod drive;
+mod file_cache;
+mod geometry;
+mod host;
+mod network;
+mod observed;
+mod slab;
+mod stream;
+mod transport;
+mod volume;
+
+use std::collections::VecDeque;
+
+pub use observed::Observed;
+
+use crate::system::{System, SystemError};
+use crate::variation::generator;
+use crate::{Allocation, Completed, Moment, Operation, Path, ProcessorTime, Setting, Submission};
+use agenda::{Agenda, Event};
+use file_cache::{FileCache, Purpose};
+use host::Host;
+use network::Network;
+use slab::Slab;
+use transport::Transport;
+use volume::{Piece, Volume};
+
+/// What an application asked for.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    token: u32,
+    operation: Operation,
+    offset: u64,
+    length: u32,
+}
+
+/// On whose behalf a transfer is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Request(u32),
+    /// The zeroing of new blocks before this request writes them.
+    Zeroing(u32),
+    Cache(Purpose),
+}
+
+/// One input or output as the host counts them.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    owner: Owner,
+    operation: Operation,
+    offset: u64,
+    length: u32,
+    ahead: bool,
+    /// Commands that are not over.
+    left: u32,
+}
+
+/// The path of a [`System`] under one [`Setting`], for one run.
+#[derive(Debug)]
+pub struct Stack {
+    clock: Moment,
+    agenda: Agenda,
+    host: Host,
+    network: Option<Network>,
+    cache: Option<FileCache>,
+    volume: Volume,
+    transport: Transport,
+    split: u32,
+    allocation: Allocation,
+    /// Requests that wait because only one may be outstanding.
+    serial: VecDeque<u32>,
+    serial_busy: bool,
+    requests: Slab<Request>,
+    transfers: Slab<Transfer>,
+    outstanding_bytes: u64,
+    in_flight: usize,
+    flushes: Vec<u32>,
+    pieces: Vec<Piece>,
+    /// Where a mirror was read last, and from which disk.
+    mirror_last: (u64, u32),
+    done: VecDeque<Completed>,
+}
+
+impl Stack {
+    pub(crate) fn new(system: &System, setting: &Setting, seed: u64) -> Result<Self, SystemError> {
+        if setting.pio && system.host.pio_clocks_per_byte.is_none() {
+            return Err(SystemError::Lacks("programmed input and output"));
+        }
+        let volume = Volume::new(system, setting)?;
+        let cache = setting
+            .buffered
+            .then(|| FileCache::new(&system.cache, setting.allocation, volume.bytes(), generator(0, seed)));
+        Ok(Self {
+            clock: Moment::default(),
+            agenda: Agenda::default(),
+            host: Host::new(&system.host, setting),
+            network: system.network.as_ref().map(Network::new),
+            cache,
+            transport: Transport::new(system, setting),
+            split: system.volume.split_kib as u32 * 1024,
+            allocation: setting.allocation,
+            serial: VecDeque::new(),
+            serial_busy: false,
+            requests: Slab::default(),
+            transfers: Slab::default(),
+            outstanding_bytes: 0,
+            in_flight: 0,
+            flushes: Vec::new(),
+            pieces: Vec::new(),
+            mirror_last: (0, 0),
+            done: VecDeque::new(),
+            volume,
+        })
+    }
+
+    /// Bytes that the volume holds; with separate disks, each begins where [`Stack::disk_bytes`] of the one before end.
+    pub fn bytes(&self) -> u64 {
+        self.volume.bytes()
+    }
+
+    /// Bytes of one of several separate disks.
+    pub fn disk_bytes(&self) -> u64 {
+        self.volume.stride()
+    }
+
+    /// What went over the disks' buses so far.
+    pub fn observed(&self) -> &Observed {
+        self.transport.observed()
+    }
+
+    /// Processor time on the client's side of a network; nothing where there is no network.
+    pub fn client_time(&self) -> ProcessorTime {
+        self.network.as_ref().map_or_else(ProcessorTime::default, Network::client_time)
+    }
+
+    fn run_until(&mut self, until: Moment) {
+        while self.agenda.next_at().is_some_and(|at| at <= until) {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let Some((at, event)) = self.agenda.take() else { return false };
+        self.clock = at;
+        match event {
+            Event::Issued(transfer) => self.lay_out(transfer),
+            Event::Finished(transfer) => self.finished(transfer),
+            Event::Copied(request) => {
+                if let Some(cache) = &mut self.cache {
+                    cache.copied();
+                }
+                self.answer(request);
+                self.tend_cache();
+            }
+            Event::Asked(request) => self.enter(request),
+            Event::Answered(request) => self.complete(request),
+            Event::Delivered(command) => {
+                let number = self.transport.over(at, command);
+                self.transfers[number].left -= 1;
+                if self.transfers[number].left == 0 {
+                    let transfer = self.transfers[number];
+                    let charged = !matches!(transfer.owner, Owner::Cache(_));
+                    let end = self.host.complete(at, transfer.operation, u64::from(transfer.length), charged);
+                    self.agenda.add(end, Event::Finished(number));
+                }
+            }
+            other => self.transport.happen(at, other, &mut self.host, &mut self.agenda),
+        }
+        true
+    }
+
+    /// A request is at the machine that has the disks.
+    fn enter(&mut self, number: u32) {
+        let Request { operation, offset, length, .. } = self.requests[number];
+        if let Some(cache) = &mut self.cache {
+            cache.ask(number, operation, offset, length);
+            self.tend_cache();
+        } else if operation == Operation::Write && self.allocation != Allocation::Existing {
+            self.serial.push_back(number);
+            self.next_serial();
+        } else {
+            self.send(Owner::Request(number), operation, offset, length, true);
+        }
+    }
+
+    fn next_serial(&mut self) {
+        if self.serial_busy {
+            return;
+        }
+        if let Some(number) = self.serial.pop_front() {
+            self.serial_busy = true;
+            let Request { operation, offset, length, .. } = self.requests[number];
+            let zeroing = self.allocation == Allocation::Zeroing;
+            let owner = if zeroing { Owner::Zeroing(number) } else { Owner::Request(number) };
+            self.send(owner, operation, offset, length, true);
+        }
+    }
+
+    fn send(&mut self, owner: Owner, operation: Operation, offset: u64, length: u32, ahead: bool) {
+        let charged = !matches!(owner, Owner::Cache(_));
+        self.outstanding_bytes += u64::from(length);
+        let number = self.transfers.add(Transfer { owner, operation, offset, length, ahead, left: 0 });
+        let at = self.host.issue(self.clock, operation, u64::from(length), charged);
+        self.agenda.add(at, Event::Issued(number));
+    }
+
+    /// The host hands a transfer on, in pieces of at most the split size, each laid out over the disks.
+    fn lay_out(&mut self, number: u32) {
+        let transfer = self.transfers[number];
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let (mut at, mut rest) = (transfer.offset, transfer.length);
+        let mut first = true;
+        while rest > 0 || first {
+            let part = rest.min(self.split);
+            self.volume.lay(transfer.operation, at, part, self.outstanding_bytes, &mut pieces);
+            if self.volume.either(transfer.operation, self.outstanding_bytes) {
+                let disk = self.mirror_disk(at, part);
+                pieces.iter_mut().for_each(|piece| piece.disk = disk);
+            }
+            self.transfers[number].left += pieces.len() as u32;
+            for piece in &pieces {
+                self.transport.send(
+                    self.clock,
+                    number,
+                    transfer.operation,
+                    *piece,
+                    transfer.ahead,
+                    first,
+                    &mut self.agenda,
+                );
+            }
+            first = false;
+            at += u64::from(part);
+            rest -= part;
+        }
+        self.pieces = pieces;
+    }
+
+    /// The disk of a mirror that reads a range: the one that is reading before it, or the one with less to do.
+    fn mirror_disk(&mut self, offset: u64, length: u32) -> u32 {
+        let (next, last) = self.mirror_last;
+        let other = 1 - last;
+        let idler = if self.transport.waiting(other) <= self.transport.waiting(last) { other } else { last };
+        let disk = if next == offset { last } else { idler };
+        self.mirror_last = (offset + u64::from(length), disk);
+        disk
+    }
+
+    fn finished(&mut self, number: u32) {
+        let Transfer { owner, offset, length, .. } = self.transfers[number];
+        self.transfers.release(number);
+        self.outstanding_bytes -= u64::from(length);
+        match owner {
+            Owner::Request(request) => {
+                self.serial_busy = false;
+                self.answer(request);
+                self.next_serial();
+            }
+            Owner::Zeroing(request) => self.send(Owner::Request(request), Operation::Write, offset, length, true),
+            Owner::Cache(purpose) => {
+                if let Some(cache) = &mut self.cache {
+                    cache.finished(purpose, offset, length);
+                }
+                self.tend_cache();
+            }
+        }
+    }
+
+    fn tend_cache(&mut self) {
+        while let Some(cache) = &mut self.cache {
+            if let Some((request, span_ps)) = cache.next_copy() {
+                let end = self.host.processors.spend(self.clock, span_ps, 1.0);
+                self.agenda.add(end, Event::Copied(request));
+            } else if let Some(wanted) = cache.next_wanted() {
+                let owner = Owner::Cache(wanted.purpose);
+                self.send(owner, wanted.operation, wanted.offset, wanted.length, wanted.ahead);
+            } else {
+                break;
+            }
+        }
+        self.release_flushes();
+    }
+
+    /// A request's work is done where the disks are.
+    fn answer(&mut self, number: u32) {
+        let Request { operation, length, .. } = self.requests[number];
+        match &mut self.network {
+            None => self.complete(number),
+            Some(network) => {
+                let at = network.answer(self.clock, operation, length, &mut self.host.processors);
+                self.agenda.add(at, Event::Answered(number));
+            }
+        }
+    }
+
+    fn complete(&mut self, number: u32) {
+        let Request { token, length, .. } = self.requests[number];
+        self.requests.release(number);
+        self.in_flight -= 1;
+        self.done.push_back(Completed { token, bytes: length, at: self.clock });
+        self.release_flushes();
+    }
+
+    fn release_flushes(&mut self) {
+        if self.flushes.is_empty() || self.in_flight > 0 {
+            return;
+        }
+        if let Some(cache) = &mut self.cache
+            && !cache.is_clean()
+        {
+            cache.flush();
+            if let Some(wanted) = cache.next_wanted() {
+                let owner = Owner::Cache(wanted.purpose);
+                self.send(owner, wanted.operation, wanted.offset, wanted.length, wanted.ahead);
+            }
+            return;
+        }
+        for token in self.flushes.drain(..) {
+            self.done.push_back(Completed { token, bytes: 0, at: self.clock });
+        }
+    }
+}
+
+impl Path for Stack {
+    fn submit(&mut self, now: Moment, request: Submission) {
+        self.run_until(now);
+        self.clock = self.clock.max(now);
+        let Submission { token, operation, offset, length } = request;
+        if operation == Operation::Flush {
+            self.flushes.push(token);
+            self.release_flushes();
+            return;
+        }
+        let length = self.volume.bytes().saturating_sub(offset).min(u64::from(length)) as u32;
+        self.in_flight += 1;
+        let number = self.requests.add(Request { token, operation, offset, length });
+        match &mut self.network {
+            None => self.enter(number),
+            Some(network) => {
+                let at = network.ask(self.clock, operation, length, &mut self.host.processors);
+                self.agenda.add(at, Event::Asked(number));
+            }
+        }
+        self.run_until(now);
+    }
+
+    fn next_completion(&self) -> Option<Moment> {
+        match self.done.front() {
+            Some(completed) => Some(completed.at),
+            None if self.in_flight == 0 && self.flushes.is_empty() => None,
+            None => self.agenda.next_at(),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Completed> {
+        while self.done.is_empty() {
+            if self.in_flight == 0 && self.flushes.is_empty() || !self.step() {
+                return None;
+            }
+        }
+        self.run_until(self.clock);
+        self.done.pop_front()
+    }
+
+    fn processor_time(&self) -> ProcessorTime {
+        self.host.processors.time()
+    }
+}

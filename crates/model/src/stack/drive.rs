@@ -1,0 +1,351 @@
+//! When has a drive read or written what it was told to? Commands in, what becomes of them out.
+//!
+//! A read whose bytes are in the buffer is ready at once; one that follows from the stretch being read is ready when
+//! the head gets there; any other waits for the arm. A write-through command waits for the arm too. A write-back
+//! command is over when its data are in the buffer, and the arm writes them later: when enough has gathered, when
+//! the buffer is full, or when there is nothing else.
+
+use std::collections::VecDeque;
+
+use super::geometry::{Geometry, moment, ps};
+use super::stream::Stream;
+use crate::Moment;
+use crate::system::{Disk, Gather, Reorder};
+
+const KIB: u64 = 1024;
+const PS_PER_US: f64 = 1e6;
+
+/// A segment of the write buffer takes no more bytes once it has so many.
+const MOST_MERGED: u32 = 32 * 1024;
+
+/// What a command asks of the drive.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    pub command: u32,
+    pub write: bool,
+    pub offset: u64,
+    pub length: u32,
+    /// Whether the drive may read on behind it.
+    pub ahead: bool,
+    /// When the drive got it.
+    pub arrived: Moment,
+}
+
+impl Job {
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.length)
+    }
+}
+
+/// What the drive says to the adapter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Word {
+    /// The last byte of a read is in the buffer at this moment.
+    Ready(u32, Moment),
+    /// A write is on the medium at this moment.
+    Written(u32, Moment),
+    /// There is room for the data of a write that was held back.
+    Room(u32),
+    /// The arm has to be looked at again at this moment.
+    Wake(Moment),
+}
+
+/// One go at writing.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pass {
+    began: Moment,
+    last_began: Moment,
+    ended: Moment,
+    /// Where it ended, unless the arm has done something else since.
+    end: Option<u64>,
+}
+
+/// A drive.
+#[derive(Debug)]
+pub struct Drive {
+    geometry: Geometry,
+    overhead_ps: u64,
+    turnaround_ps: f64,
+    ahead: u64,
+    keep: u64,
+    buffer: u64,
+    segments: usize,
+    batch: u64,
+    write_pace: f64,
+    gather: Gather,
+    from_anywhere: bool,
+    reorder: Reorder,
+    reorder_buffered: Reorder,
+    lost_ps: f64,
+    write_cache: bool,
+
+    stream: Stream,
+    jobs: VecDeque<Job>,
+    dirty: VecDeque<Job>,
+    dirty_bytes: u64,
+    /// Bytes of the buffer that are promised, arriving, dirty or being written.
+    taken_bytes: u64,
+    /// Segments that are promised to data on their way, and where the last of these end.
+    arriving: usize,
+    expected: Option<u64>,
+    /// Bytes of the buffered write that the arm is about.
+    writing: u64,
+    held: VecDeque<Job>,
+    destaging: bool,
+    batch_written: u64,
+    head: f64,
+    pass: Pass,
+    /// The arm is promised until then.
+    committed: Moment,
+    awake: bool,
+}
+
+impl Drive {
+    pub fn new(disk: &Disk, write_cache: bool) -> Self {
+        let geometry = Geometry::new(disk);
+        let ahead = disk.read_ahead_kib * KIB;
+        Self {
+            overhead_ps: (disk.overhead_us * PS_PER_US) as u64,
+            turnaround_ps: disk.turnaround_us * PS_PER_US,
+            ahead,
+            keep: if disk.keeps_read { ahead } else { 0 },
+            buffer: disk.write_buffer_kib * KIB,
+            segments: disk.write_segments as usize,
+            batch: disk.write_batch_kib * KIB,
+            write_pace: disk.write_pace,
+            gather: if write_cache { disk.back } else { disk.through },
+            from_anywhere: disk.writes_from_anywhere && !write_cache,
+            reorder: disk.reorder,
+            reorder_buffered: disk.reorder_buffered,
+            lost_ps: if write_cache { f64::from(disk.lost_turns) * geometry.turn_ps() } else { 0.0 },
+            write_cache,
+            geometry,
+            stream: Stream::default(),
+            jobs: VecDeque::new(),
+            dirty: VecDeque::new(),
+            dirty_bytes: 0,
+            taken_bytes: 0,
+            arriving: 0,
+            expected: None,
+            writing: 0,
+            held: VecDeque::new(),
+            destaging: false,
+            batch_written: 0,
+            head: 0.0,
+            pass: Pass::default(),
+            committed: Moment::default(),
+            awake: false,
+        }
+    }
+
+    /// Time that it spends on a command before anything moves.
+    pub fn overhead_ps(&self) -> u64 {
+        self.overhead_ps
+    }
+
+    /// Whether writes are over when their data are in the buffer.
+    pub fn write_cache(&self) -> bool {
+        self.write_cache
+    }
+
+    /// Whether the data of a write may come now; if not, [`Word::Room`] will tell.
+    pub fn admits(&mut self, job: &Job, words: &mut Vec<Word>) -> bool {
+        if self.held.is_empty() && self.room(job) {
+            self.take(job);
+            return true;
+        }
+        self.held.push_back(*job);
+        self.go_on(job.arrived, words);
+        false
+    }
+
+    fn room(&self, job: &Job) -> bool {
+        let segment = self.segments_taken() < self.segments || self.expected == Some(job.offset);
+        self.taken_bytes == 0 || segment && self.taken_bytes + u64::from(job.length) <= self.buffer
+    }
+
+    fn segments_taken(&self) -> usize {
+        self.dirty.len() + self.arriving + usize::from(self.writing > 0)
+    }
+
+    fn take(&mut self, job: &Job) {
+        self.arriving += usize::from(self.expected != Some(job.offset));
+        self.expected = Some(job.end());
+        self.taken_bytes += u64::from(job.length);
+    }
+
+    pub fn read(&mut self, job: Job, words: &mut Vec<Word>) {
+        let now = job.arrived;
+        let idle = self.jobs.is_empty() && !self.awake;
+        let at_hand = self.stream.holds(now, job.offset, job.end());
+        if at_hand || idle && self.stream.leads_to(now, job.offset) {
+            self.give(now, &job, words);
+        } else {
+            self.jobs.push_back(job);
+            self.go_on(now, words);
+        }
+    }
+
+    /// The data of a write are in the drive.
+    pub fn write(&mut self, job: Job, words: &mut Vec<Word>) {
+        if self.write_cache {
+            self.dirty_bytes += u64::from(job.length);
+            match self.dirty.back_mut() {
+                // What follows shares a segment with what it follows.
+                Some(last) if last.end() == job.offset && last.length < MOST_MERGED => {
+                    last.length += job.length;
+                }
+                _ => {
+                    self.arriving = self.arriving.saturating_sub(1);
+                    self.dirty.push_back(job);
+                }
+            }
+        } else {
+            self.jobs.push_back(job);
+        }
+        self.go_on(job.arrived, words);
+    }
+
+    /// The moment has come that [`Word::Wake`] named.
+    pub fn wake(&mut self, now: Moment, words: &mut Vec<Word>) {
+        self.awake = false;
+        if self.writing > 0 {
+            self.taken_bytes -= std::mem::take(&mut self.writing);
+            while let Some(&job) = self.held.front()
+                && self.room(&job)
+            {
+                self.held.pop_front();
+                self.take(&job);
+                words.push(Word::Room(job.command));
+            }
+        }
+        self.go_on(now, words);
+    }
+
+    fn go_on(&mut self, now: Moment, words: &mut Vec<Word>) {
+        if self.awake {
+            return;
+        }
+        while self.committed <= now && self.writing == 0 {
+            if self.destage_is_due() {
+                self.destage(now);
+            } else if let Some(job) = self.next_job() {
+                self.serve(now, job, words);
+            } else {
+                return;
+            }
+        }
+        if self.writing > 0 || !self.jobs.is_empty() || self.destage_is_due() {
+            self.awake = true;
+            words.push(Word::Wake(self.committed));
+        }
+    }
+
+    fn destage_is_due(&mut self) -> bool {
+        let due = self.dirty_bytes >= self.batch || self.segments_taken() >= self.segments || !self.held.is_empty();
+        // Readers that wait get a turn after each buffer's worth of writing, however fast writes come.
+        let patient = self.jobs.is_empty() || self.batch_written < self.buffer;
+        self.destaging = !self.dirty.is_empty() && (self.destaging || due) && patient;
+        if !self.destaging {
+            self.batch_written = 0;
+        }
+        self.destaging
+    }
+
+    fn destage(&mut self, now: Moment) {
+        let follows = self.dirty.front().is_some_and(|job| Some(job.offset) == self.pass.end);
+        let place = if follows || self.reorder_buffered == Reorder::None { 0 } else { self.nearest(&self.dirty) };
+        let job = self.dirty.remove(place).expect("a destage is due only while something is dirty");
+        self.dirty_bytes -= u64::from(job.length);
+        self.batch_written += u64::from(job.length);
+        self.writing = u64::from(job.length);
+        self.write_now(now, &job);
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        let place = match self.reorder {
+            Reorder::None => 0,
+            Reorder::Nearest if self.jobs.len() > 1 => self.nearest(&self.jobs),
+            Reorder::Nearest => 0,
+        };
+        self.jobs.remove(place)
+    }
+
+    fn nearest(&self, jobs: &VecDeque<Job>) -> usize {
+        let mut best = (f64::INFINITY, 0);
+        for (place, job) in jobs.iter().enumerate() {
+            let distance = (self.geometry.place(job.offset) - self.head).abs();
+            if distance < best.0 {
+                best = (distance, place);
+            }
+        }
+        best.1
+    }
+
+    fn serve(&mut self, now: Moment, job: Job, words: &mut Vec<Word>) {
+        if job.write {
+            self.write_now(now, &job);
+            words.push(Word::Written(job.command, self.committed));
+        } else if self.stream.holds(now, job.offset, job.end()) || self.stream.leads_to(now, job.offset) {
+            self.give(now, &job, words);
+        } else {
+            let from = self.stream.missing(now, job.offset, job.end());
+            let place = self.geometry.place(from);
+            let there_ps = ps(now) + self.geometry.seek_ps(self.head, place);
+            let begin_ps = self.geometry.under_head(place, there_ps);
+            let ahead = if job.ahead { self.ahead } else { 0 };
+            let ready = moment(self.stream.begin(&self.geometry, from, begin_ps, job.end(), ahead));
+            self.finish_read(&job, ready, words);
+        }
+    }
+
+    fn give(&mut self, now: Moment, job: &Job, words: &mut Vec<Word>) {
+        let ahead = if job.ahead { self.ahead } else { 0 };
+        let ready = moment(self.stream.give(&self.geometry, now, job.end(), ahead, self.keep)).max(now);
+        self.finish_read(job, ready, words);
+    }
+
+    fn finish_read(&mut self, job: &Job, ready: Moment, words: &mut Vec<Word>) {
+        if ready > self.committed {
+            self.committed = ready;
+            self.head = self.geometry.place(job.end());
+            self.pass.end = None;
+        }
+        if !job.ahead {
+            self.stream.park();
+        }
+        words.push(Word::Ready(job.command, ready));
+    }
+
+    /// Writes a job from now on; the arm is committed until it is on the medium.
+    fn write_now(&mut self, now: Moment, job: &Job) {
+        self.stream.leave(now);
+        let place = self.geometry.place(job.offset);
+        let turns = self.geometry.place(job.end()) - place;
+        let pass = self.pass;
+        let follows = pass.end == Some(job.offset) && pass.ended == now;
+        let gathered = match self.gather {
+            Gather::One => false,
+            Gather::Waiting => job.arrived <= pass.began,
+            Gather::Arriving => job.arrived <= pass.last_began,
+        };
+        let turn_ps = self.geometry.turn_ps();
+        let written_ps = turns * turn_ps / self.write_pace;
+        let (begin_ps, end_ps) = if follows && gathered {
+            (ps(now), ps(now) + written_ps)
+        } else {
+            let there_ps = ps(now) + self.turnaround_ps.max(self.geometry.seek_ps(self.head, place));
+            if self.from_anywhere && self.geometry.past(place, there_ps) < turns {
+                (there_ps, there_ps + turn_ps.max(written_ps))
+            } else {
+                let begin_ps = self.geometry.under_head(place, there_ps);
+                (begin_ps, begin_ps + written_ps)
+            }
+        };
+        let last_began = moment(begin_ps);
+        let began = if follows && gathered { pass.began } else { last_began };
+        self.committed = moment(end_ps + self.lost_ps);
+        self.head = place + turns;
+        self.pass = Pass { began, last_began, ended: self.committed, end: Some(job.end()) };
+    }
+}

@@ -1,0 +1,138 @@
+//! What do requests cost the processors, and when is one free? Costs and moments in, moments and processor time out.
+
+use crate::system::{Cost, Host as Constants};
+use crate::{Moment, Operation, ProcessorTime, Setting};
+
+const PS_PER_US: f64 = 1e6;
+const PS_PER_NS: u64 = 1000;
+const KIB: f64 = 1024.0;
+
+/// A cost in picoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Price {
+    fixed_ps: f64,
+    ps_per_byte: f64,
+}
+
+impl Price {
+    pub fn of(cost: Cost) -> Self {
+        Self { fixed_ps: cost.fixed_us * PS_PER_US, ps_per_byte: cost.us_per_kib * PS_PER_US / KIB }
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { fixed_ps: self.fixed_ps + other.fixed_ps, ps_per_byte: self.ps_per_byte + other.ps_per_byte }
+    }
+
+    pub fn ps(self, bytes: u64) -> f64 {
+        self.fixed_ps + bytes as f64 * self.ps_per_byte
+    }
+}
+
+/// Processors that serve whoever comes first, and an account of what they spent.
+#[derive(Debug, Clone)]
+pub struct Processors {
+    free: Vec<Moment>,
+    charged_ps: u64,
+    unseen_ps: u64,
+}
+
+impl Processors {
+    pub fn new(count: u32) -> Self {
+        Self { free: vec![Moment::default(); count.max(1) as usize], charged_ps: 0, unseen_ps: 0 }
+    }
+
+    /// Spends `span_ps`, of which the share `charged` is charged to the process; gives the end.
+    pub fn spend(&mut self, now: Moment, span_ps: f64, charged: f64) -> Moment {
+        let charged_ps = (span_ps * charged) as u64;
+        let span_ps = span_ps as u64;
+        self.charged_ps += charged_ps;
+        self.unseen_ps += span_ps - charged_ps;
+        let mut first = 0;
+        for (place, free) in self.free.iter().enumerate().skip(1) {
+            if *free < self.free[first] {
+                first = place;
+            }
+        }
+        let end = self.free[first].max(now).after_ps(span_ps);
+        self.free[first] = end;
+        end
+    }
+
+    pub fn time(&self) -> ProcessorTime {
+        ProcessorTime { charged_ns: self.charged_ps / PS_PER_NS, unseen_ns: self.unseen_ps / PS_PER_NS }
+    }
+}
+
+/// The processors and what a transfer costs them under one setting.
+#[derive(Debug, Clone)]
+pub struct Host {
+    pub processors: Processors,
+    read: Price,
+    write: Price,
+    issue_share: f64,
+    charged_share: f64,
+    interrupt_ps: f64,
+    pio_ps_per_byte: f64,
+}
+
+impl Host {
+    pub fn new(host: &Constants, setting: &Setting) -> Self {
+        let mut read = Price::of(host.read);
+        let mut write = Price::of(host.write);
+        if setting.dynamic {
+            read = read.plus(Price::of(host.dynamic));
+            write = write.plus(Price::of(host.dynamic));
+        }
+        match setting.array {
+            crate::Array::Separate => {}
+            crate::Array::Mirror => {
+                read = read.plus(Price::of(host.mirrored_read));
+                write = write.plus(Price::of(host.mirrored_write));
+            }
+            crate::Array::SoftwareStripe | crate::Array::HardwareStripe => {
+                read = read.plus(Price::of(host.striped_read));
+                write = write.plus(Price::of(host.striped_write));
+            }
+        }
+        let pio = if setting.pio { host.pio_clocks_per_byte.unwrap_or(0.0) } else { 0.0 };
+        Self {
+            processors: Processors::new(setting.processors.unwrap_or(host.processors)),
+            read,
+            write,
+            issue_share: host.issue_share,
+            charged_share: host.charged_share,
+            interrupt_ps: host.interrupt_us * PS_PER_US,
+            pio_ps_per_byte: pio / host.clock_mhz * PS_PER_US,
+        }
+    }
+
+    fn price(&self, operation: Operation) -> Price {
+        if operation == Operation::Write { self.write } else { self.read }
+    }
+
+    /// Sends a transfer on its way; `charged` tells whether a process pays for it.
+    pub fn issue(&mut self, now: Moment, operation: Operation, bytes: u64, charged: bool) -> Moment {
+        let span_ps = self.price(operation).ps(bytes) * self.issue_share;
+        self.processors.spend(now, span_ps, self.share(charged))
+    }
+
+    /// Takes a transfer back.
+    pub fn complete(&mut self, now: Moment, operation: Operation, bytes: u64, charged: bool) -> Moment {
+        let span_ps = self.price(operation).ps(bytes) * (1.0 - self.issue_share);
+        let end = self.processors.spend(now, span_ps, self.share(charged));
+        if self.interrupt_ps == 0.0 { end } else { self.processors.spend(end, self.interrupt_ps, 0.0) }
+    }
+
+    /// Moves bytes itself, where it has to: nothing where the adapter does.
+    pub fn move_bytes(&mut self, now: Moment, bytes: u64) -> Moment {
+        if self.pio_ps_per_byte == 0.0 {
+            return now;
+        }
+        self.processors.spend(now, bytes as f64 * self.pio_ps_per_byte, self.charged_share)
+    }
+
+    fn share(&self, charged: bool) -> f64 {
+        if charged { self.charged_share } else { 0.0 }
+    }
+}

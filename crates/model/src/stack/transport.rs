@@ -1,0 +1,278 @@
+//! How do commands and their data get to the drives and back? Over adapter and bus, each taken in turn.
+//!
+//! A passing adapter moves data while they arrive, so that a command ends when the slowest of bus, adapter and
+//! peripheral bus has moved it; a storing one has all of a command's data on one side before it begins the other.
+
+use super::agenda::{Agenda, Event, Server};
+use super::drive::{Drive, Job, Word};
+use super::host::Host;
+use super::observed::Observed;
+use super::slab::Slab;
+use super::volume::Piece;
+use crate::system::{Layout, Relay, System};
+use crate::{Moment, Operation, Setting};
+
+const PS_PER_US: f64 = 1e6;
+const KIB: f64 = 1024.0;
+const PAGE: f64 = 4096.0;
+
+/// One command to one drive.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    transfer: u32,
+    operation: Operation,
+    piece: Piece,
+    ahead: bool,
+    /// Whether it is in the first piece of its transfer.
+    first: bool,
+}
+
+/// Adapters, buses and drives.
+#[derive(Debug)]
+pub struct Transport {
+    storing: bool,
+    shared: bool,
+    buses: u32,
+    setup_ps: u64,
+    bus_ps_per_byte: f64,
+    contention_ps_per_byte: f64,
+    command_ps: f64,
+    list_ps_per_byte: f64,
+    adapter_ps_per_byte: [f64; 2],
+    pci_ps_per_byte: [f64; 2],
+    bus: Vec<Server>,
+    adapter: Vec<Server>,
+    pci: Server,
+    drives: Vec<Drive>,
+    waiting: Vec<u32>,
+    /// Drives of each bus that have something to do.
+    active: Vec<u32>,
+    commands: Slab<Command>,
+    words: Vec<Word>,
+    observed: Observed,
+}
+
+fn ps_per_byte(mbps: f64) -> f64 {
+    PS_PER_US / mbps
+}
+
+fn side(operation: Operation) -> usize {
+    usize::from(operation == Operation::Write)
+}
+
+impl Transport {
+    pub fn new(system: &System, setting: &Setting) -> Self {
+        let shared = system.bus.layout == Layout::Shared;
+        let disks = setting.disks.max(1);
+        let adapters = setting.buses.max(1);
+        let buses = if shared { adapters } else { disks };
+        let own = |mbps: Option<f64>| mbps.map_or(0.0, ps_per_byte);
+        Self {
+            storing: system.adapter.relay == Relay::Storing,
+            shared,
+            buses,
+            setup_ps: (system.bus.setup_us * PS_PER_US) as u64,
+            bus_ps_per_byte: ps_per_byte(system.bus.mbps),
+            contention_ps_per_byte: system.bus.contention_us_per_kib * PS_PER_US / KIB,
+            command_ps: system.adapter.command_us * PS_PER_US,
+            list_ps_per_byte: system.adapter.list_us_per_page * PS_PER_US / PAGE,
+            adapter_ps_per_byte: [own(system.adapter.read_mbps), own(system.adapter.write_mbps)],
+            pci_ps_per_byte: [ps_per_byte(system.pci.read_mbps), ps_per_byte(system.pci.write_mbps)],
+            bus: vec![Server::default(); buses as usize],
+            adapter: vec![Server::default(); adapters as usize],
+            pci: Server::default(),
+            drives: (0..disks).map(|_| Drive::new(&system.disk, setting.write_cache)).collect(),
+            waiting: vec![0; disks as usize],
+            active: vec![0; buses as usize],
+            commands: Slab::default(),
+            words: Vec::new(),
+            observed: Observed::new(disks),
+        }
+    }
+
+    pub fn observed(&self) -> &Observed {
+        &self.observed
+    }
+
+    /// Commands that a drive has been given and has not finished.
+    pub fn waiting(&self, disk: u32) -> u32 {
+        self.waiting[disk as usize]
+    }
+
+    fn bus_of(&self, disk: u32) -> usize {
+        (disk % self.buses) as usize
+    }
+
+    fn adapter_of(&self, disk: u32) -> usize {
+        disk as usize % self.adapter.len()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is one fact of the command; a struct would only carry them")]
+    pub fn send(
+        &mut self,
+        now: Moment,
+        transfer: u32,
+        operation: Operation,
+        piece: Piece,
+        ahead: bool,
+        first: bool,
+        agenda: &mut Agenda,
+    ) {
+        let number = self.commands.add(Command { transfer, operation, piece, ahead, first });
+        let disk = piece.disk as usize;
+        self.observed.sent(now, operation, piece.length, self.waiting[disk] == 0);
+        if self.waiting[disk] == 0 {
+            let bus = self.bus_of(piece.disk);
+            self.active[bus] += 1;
+        }
+        self.waiting[disk] += 1;
+        if self.storing && operation == Operation::Write {
+            let end = self.through_adapter(now, number);
+            agenda.add(end, Event::Relayed(number));
+        } else {
+            self.give(now, number, agenda);
+        }
+    }
+
+    /// The command itself goes to its drive.
+    fn give(&mut self, now: Moment, number: u32, agenda: &mut Agenda) {
+        let disk = self.commands[number].piece.disk;
+        let bus = self.bus_of(disk);
+        let end = self.bus[bus].take(now, self.setup_ps);
+        self.observed.bus(self.setup_ps, 0);
+        agenda.add(end.after_ps(self.drives[disk as usize].overhead_ps()), Event::AtDrive(number));
+    }
+
+    pub fn happen(&mut self, now: Moment, event: Event, host: &mut Host, agenda: &mut Agenda) {
+        match event {
+            Event::AtDrive(number) => self.at_drive(now, number, host, agenda),
+            Event::Transfer(number) => self.transfer(now, number, host, agenda),
+            Event::Relayed(number) if self.commands[number].operation == Operation::Write => {
+                self.give(now, number, agenda);
+            }
+            Event::Relayed(number) => {
+                let end = self.through_adapter(now, number);
+                agenda.add(end, Event::Delivered(number));
+            }
+            Event::InDrive(number) => {
+                let job = self.job(now, number);
+                let drive = &mut self.drives[self.commands[number].piece.disk as usize];
+                let over = drive.write_cache();
+                drive.write(job, &mut self.words);
+                if over {
+                    agenda.add(now, Event::Delivered(number));
+                }
+                self.hear(now, job_disk(&self.commands[number]), host, agenda);
+            }
+            Event::ArmFree(disk) => {
+                self.drives[disk as usize].wake(now, &mut self.words);
+                self.hear(now, disk, host, agenda);
+            }
+            other => unreachable!("{other:?} is no event of the transport"),
+        }
+    }
+
+    fn job(&self, now: Moment, number: u32) -> Job {
+        let Command { operation, piece, ahead, .. } = self.commands[number];
+        let write = operation == Operation::Write;
+        Job { command: number, write, offset: piece.offset, length: piece.length, ahead, arrived: now }
+    }
+
+    fn at_drive(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
+        let job = self.job(now, number);
+        let disk = self.commands[number].piece.disk;
+        let drive = &mut self.drives[disk as usize];
+        if !job.write {
+            drive.read(job, &mut self.words);
+        } else if !drive.write_cache() || drive.admits(&job, &mut self.words) {
+            self.transfer(now, number, host, agenda);
+        }
+        self.hear(now, disk, host, agenda);
+    }
+
+    fn hear(&mut self, now: Moment, disk: u32, host: &mut Host, agenda: &mut Agenda) {
+        let mut words = std::mem::take(&mut self.words);
+        for word in words.drain(..) {
+            match word {
+                Word::Ready(number, at) => {
+                    // The data cross the bus while they are read, so that the last byte finds the bus just in time.
+                    let bytes = f64::from(self.commands[number].piece.length);
+                    let crossing_ps = (bytes * self.bus_ps_per_byte) as u64;
+                    let begin = now.max(Moment::from_ps(at.ps().saturating_sub(crossing_ps)));
+                    if begin > now {
+                        agenda.add(begin, Event::Transfer(number));
+                    } else {
+                        self.transfer(now, number, host, agenda);
+                    }
+                }
+                Word::Written(number, at) => agenda.add(at, Event::Delivered(number)),
+                Word::Room(number) => self.transfer(now, number, host, agenda),
+                Word::Wake(at) => agenda.add(at, Event::ArmFree(disk)),
+            }
+        }
+        self.words = words;
+    }
+
+    /// The data of a command cross the bus.
+    fn transfer(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
+        let Command { operation, piece, .. } = self.commands[number];
+        let bus = self.bus_of(piece.disk);
+        let bytes = f64::from(piece.length);
+        let contended = self.shared && self.active[bus] > 1;
+        let handshake_ps = if contended { (bytes * self.contention_ps_per_byte) as u64 } else { 0 };
+        let data_ps = (bytes * self.bus_ps_per_byte) as u64;
+        let mut end = self.bus[bus].take(now, data_ps + handshake_ps);
+        self.observed.bus(handshake_ps, data_ps);
+        end = end.max(host.move_bytes(now, u64::from(piece.length)));
+        let next = if operation == Operation::Write { Event::InDrive(number) } else { Event::Delivered(number) };
+        if !self.storing {
+            end = self.pass(end, number);
+            agenda.add(end, next);
+        } else if operation == Operation::Write {
+            agenda.add(end, next);
+        } else {
+            agenda.add(end, Event::Relayed(number));
+        }
+    }
+
+    /// A passing adapter and the peripheral bus let a command's data through.
+    fn pass(&mut self, arrived: Moment, number: u32) -> Moment {
+        let Command { operation, piece, first, .. } = self.commands[number];
+        let bytes = f64::from(piece.length);
+        let side = side(operation);
+        let list_ps = if first { bytes * self.list_ps_per_byte } else { 0.0 };
+        let adapter = self.adapter_of(piece.disk);
+        let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps + list_ps;
+        let passed = self.adapter[adapter].pace(arrived, own_ps as u64);
+        self.pci.pace(passed, (bytes * self.pci_ps_per_byte[side] + list_ps) as u64)
+    }
+
+    /// A storing adapter moves a command's data between its own memory and the host's.
+    fn through_adapter(&mut self, now: Moment, number: u32) -> Moment {
+        let Command { operation, piece, .. } = self.commands[number];
+        let bytes = f64::from(piece.length);
+        let side = side(operation);
+        let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps;
+        let adapter = self.adapter_of(piece.disk);
+        let end = self.adapter[adapter].take(now, own_ps as u64);
+        self.pci.pace(end, (bytes * self.pci_ps_per_byte[side]) as u64)
+    }
+
+    /// A command is over; gives its transfer.
+    pub fn over(&mut self, now: Moment, number: u32) -> u32 {
+        let Command { transfer, piece, .. } = self.commands[number];
+        let disk = piece.disk as usize;
+        self.waiting[disk] -= 1;
+        if self.waiting[disk] == 0 {
+            let bus = self.bus_of(piece.disk);
+            self.active[bus] -= 1;
+        }
+        self.observed.over(now, self.waiting[disk] == 0);
+        self.commands.release(number);
+        transfer
+    }
+}
+
+fn job_disk(command: &Command) -> u32 {
+    command.piece.disk
+}

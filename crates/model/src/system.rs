@@ -1,0 +1,112 @@
+//! What is a simulated machine made of? Text in, a checked [`System`] out, and the systems that ship with the crate.
+//!
+//! A system is a TOML file: one table for each part that a request passes, each constant with its unit in its name.
+//! The files that ship say beside each constant where it comes from or which figure it was fitted to.
+
+mod parts;
+mod shipped;
+
+pub use parts::{
+    Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, System, Volume,
+};
+pub use shipped::{Shipped, systems};
+
+use crate::Setting;
+use crate::stack::Stack;
+
+/// Why a system cannot be built or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    /// The text is no system: wrong TOML, an unknown or a missing key, a value of the wrong kind.
+    #[error("the system's text cannot be read: {0}; `halfpower systems` lists systems to start from")]
+    Text(#[from] Box<toml::de::Error>),
+    /// A constant makes no sense.
+    #[error("the system's {what} is {value}; it has to be {wanted}")]
+    Constant {
+        /// Its place in the text, such as `disk.rpm`.
+        what: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it has to be.
+        wanted: &'static str,
+    },
+    /// The setting asks for a part that the system lacks.
+    #[error("the system has no {0}; choose a setting without it, or add the part to the system's text")]
+    Lacks(&'static str),
+}
+
+impl System {
+    /// The system of this text.
+    ///
+    /// # Errors
+    /// [`SystemError::Text`] where the text is no system, [`SystemError::Constant`] where a constant makes no sense.
+    pub fn from_toml(text: &str) -> Result<Self, SystemError> {
+        let system: Self = toml::from_str(text).map_err(Box::new)?;
+        system.check()?;
+        Ok(system)
+    }
+
+    /// The path of this system at rest under `setting`; `seed` decides all that is random.
+    ///
+    /// # Errors
+    /// [`SystemError::Lacks`] where the setting asks for a part that the system has not.
+    pub fn path(&self, setting: &Setting, seed: u64) -> Result<Stack, SystemError> {
+        Stack::new(self, setting, seed)
+    }
+
+    fn check(&self) -> Result<(), SystemError> {
+        let above_0 = [
+            ("host.processors", f64::from(self.host.processors)),
+            ("host.clock_mhz", self.host.clock_mhz),
+            ("bus.mbps", self.bus.mbps),
+            ("pci.read_mbps", self.pci.read_mbps),
+            ("pci.write_mbps", self.pci.write_mbps),
+            ("adapter.read_mbps", self.adapter.read_mbps.unwrap_or(1.0)),
+            ("adapter.write_mbps", self.adapter.write_mbps.unwrap_or(1.0)),
+            ("disk.rpm", self.disk.rpm),
+            ("disk.capacity_gb", self.disk.capacity_gb),
+            ("disk.outer_mbps", self.disk.outer_mbps),
+            ("disk.inner_mbps", self.disk.inner_mbps),
+            ("disk.bands", f64::from(self.disk.bands)),
+            ("disk.heads", f64::from(self.disk.heads)),
+            ("disk.write_pace", self.disk.write_pace),
+            ("disk.write_segments", f64::from(self.disk.write_segments)),
+            ("volume.chunk_kib", self.volume.chunk_kib as f64),
+            ("volume.split_kib", self.volume.split_kib as f64),
+            ("cache.unit_kib", self.cache.unit_kib as f64),
+            ("cache.page_kib", self.cache.page_kib as f64),
+        ];
+        constants(&above_0, "above 0", |value| value > 0.0 && value.is_finite())?;
+        let times = [
+            ("disk.track_to_track_ms", self.disk.track_to_track_ms),
+            ("disk.settle_ms", self.disk.settle_ms),
+            ("disk.overhead_us", self.disk.overhead_us),
+            ("disk.turnaround_us", self.disk.turnaround_us),
+            ("bus.setup_us", self.bus.setup_us),
+            ("bus.contention_us_per_kib", self.bus.contention_us_per_kib),
+            ("adapter.command_us", self.adapter.command_us),
+            ("adapter.list_us_per_page", self.adapter.list_us_per_page),
+        ];
+        constants(&times, "0 or more", |value| value >= 0.0 && value.is_finite())?;
+        let shares = [
+            ("host.issue_share", self.host.issue_share),
+            ("host.charged_share", self.host.charged_share),
+            ("cache.resident_share", self.cache.resident_share),
+        ];
+        constants(&shares, "from 0 to 1", |value| (0.0..=1.0).contains(&value))?;
+        let average = [("disk.average_seek_ms", self.disk.average_seek_ms)];
+        let least = self.disk.track_to_track_ms;
+        constants(&average, "at least disk.track_to_track_ms", |value| value >= least && value.is_finite())
+    }
+}
+
+fn constants(
+    all: &[(&'static str, f64)],
+    wanted: &'static str,
+    holds: impl Fn(f64) -> bool,
+) -> Result<(), SystemError> {
+    match all.iter().find(|(_, value)| !holds(*value)) {
+        Some(&(what, value)) => Err(SystemError::Constant { what, value, wanted }),
+        None => Ok(()),
+    }
+}

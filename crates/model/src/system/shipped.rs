@@ -1,0 +1,29 @@
+//! Which systems ship with the crate?
+
+/// A system that ships with the crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// Its name, as in `sim:NAME`.
+    pub name: &'static str,
+    /// Its TOML text, to be read by [`crate::System::from_toml`] or edited.
+    pub text: &'static str,
+}
+
+impl Shipped {
+    /// The line that says what it is.
+    pub fn about(&self) -> &'static str {
+        let line = self.text.lines().find_map(|line| line.strip_prefix("about = \""));
+        line.map_or("", |line| line.trim_end_matches('"'))
+    }
+}
+
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../systems/", $name, ".toml")) }),+]
+    };
+}
+
+/// Every system that ships with the crate: older first.
+pub fn systems() -> &'static [Shipped] {
+    shipped!["nt4-ultrawide", "win2k-atlas10k", "win2k-3ware5400"]
+}
