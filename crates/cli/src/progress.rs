@@ -1,75 +1,206 @@
-//! What is it doing, and how long will it take? One line on the terminal; nothing where there is none.
+//! What is it doing, how long will it take, and what was found so far? Three lines on the terminal; nothing where
+//! there is none.
+//!
+//! Runs enter as they begin and end; the lines are drawn between runs alone, never inside the measured window.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Record, StudyFile};
-use spec::{Pass, Question, Run};
-use study::Observer;
+use spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
+use study::{Observation, Observer, Planner};
 
-/// The line, counted in milliseconds of the budget.
+/// The bar counts in thousandths of the study.
+const WHOLE: u64 = 1000;
+/// Columns of a line; what is longer is cut.
+const WIDTH: usize = 96;
+
+/// The lines of a running study.
 pub struct Progress {
     bar: ProgressBar,
-    best_mbps: f64,
+    planner: Planner,
+    story: Story,
 }
 
 impl Progress {
-    /// A line for this question, beginning where the study file ends; `quiet` shows none.
+    /// Lines for this question, beginning where the study file ends; `quiet` shows none.
     pub fn new(question: &Question, file: &StudyFile, quiet: bool) -> Result<Self> {
-        let earlier = file.records()?;
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(question.budget.0 / 1_000_000), target);
-        bar.set_style(
-            ProgressStyle::with_template("{bar:24} {prefix} {wide_msg}").expect("the template is a constant"),
-        );
+        let bar = ProgressBar::with_draw_target(Some(WHOLE), target);
+        let style = ProgressStyle::with_template("{bar:24} {prefix}\n{msg}").expect("the template is a constant");
+        bar.set_style(style.progress_chars("━╸─"));
+        let mut progress = Self { bar, planner: Planner::new(question), story: Story::about(question) };
+        let earlier = file.records()?;
         if !quiet && !earlier.is_empty() {
             eprintln!("Going on after {} runs that are in {}.", earlier.len(), file.path().display());
         }
-        Ok(Self { bar, best_mbps: 0.0 })
+        for record in &earlier {
+            progress.take_in(record);
+        }
+        Ok(progress)
     }
 
-    /// Takes the line away.
+    /// Takes the lines away.
     pub fn close(&self) {
         self.bar.finish_and_clear();
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        // The second plan is made only where somebody sees what it says of the time left.
+        if !self.bar.is_hidden() {
+            self.planner.observe(&Observation::from(record));
+        }
+        self.story.add(&record.run, record.mbps());
     }
 }
 
 impl Observer for Progress {
     fn begins(&mut self, run: &Run, runs: usize, spent_ns: u64) {
-        let left_ms = self.bar.length().unwrap_or(0).saturating_sub(spent_ns / 1_000_000);
-        let left = Duration::from_millis(left_ms).as_secs();
-        self.bar.set_position(spent_ns / 1_000_000);
-        self.bar.set_prefix(format!("{runs} runs, at most {}:{:02} left", left / 60, left % 60));
-        let workload = run.workload;
-        let pass = if run.pass == Pass::Soaker { " with the soaker" } else { "" };
-        self.bar.set_message(format!(
-            "{} {} {} deep {}{pass}   best {:.0} MB/s",
-            workload.rw, workload.bs, workload.iodepth, workload.cache, self.best_mbps
-        ));
+        if self.bar.is_hidden() {
+            return;
+        }
+        let left = self.planner.left();
+        let whole_ns = (spent_ns + left.0).max(1);
+        self.bar.set_prefix(self.story.counts(runs, left));
+        self.bar.set_message(format!("{}\n{}", cut(&self.story.current(run)), cut(&self.story.best())));
+        self.bar.set_position((spent_ns as f64 / whole_ns as f64 * WHOLE as f64) as u64);
     }
 
     fn ended(&mut self, record: &Record) {
-        self.best_mbps = self.best_mbps.max(record.mbps());
-        self.bar.println_if_troubled(record);
+        self.take_in(record);
+        if record.error_count() > 0 {
+            // It must not scroll by unseen.
+            let kinds: Vec<&str> = record.errors.keys().map(String::as_str).collect();
+            let kinds = kinds.join(", ");
+            self.bar.println(format!("{} requests failed ({kinds}): {}", record.error_count(), record.run.workload));
+        }
     }
 }
 
-/// Says aloud what must not scroll by unseen.
-trait Troubled {
-    fn println_if_troubled(&self, record: &Record);
+/// What was found so far, as far as the lines tell it.
+struct Story {
+    sizes: Vec<Bytes>,
+    cells: BTreeSet<Workload>,
+    /// Sum and number of the throughputs of each cell's plain runs.
+    mbps: BTreeMap<Workload, (f64, u32)>,
+    /// The fastest run of each direction that bypassed the page cache, or else of those that did not.
+    best: BTreeMap<Direction, (bool, f64, Workload)>,
 }
 
-impl Troubled for ProgressBar {
-    fn println_if_troubled(&self, record: &Record) {
-        if record.error_count() > 0 {
-            let kinds: Vec<&str> = record.errors.keys().map(String::as_str).collect();
-            self.println(format!(
-                "{} requests failed ({}): {}",
-                record.error_count(),
-                kinds.join(", "),
-                record.run.workload
-            ));
+impl Story {
+    fn about(question: &Question) -> Self {
+        Self { sizes: question.bs.clone(), cells: BTreeSet::new(), mbps: BTreeMap::new(), best: BTreeMap::new() }
+    }
+
+    fn add(&mut self, run: &Run, mbps: f64) {
+        let workload = run.workload;
+        self.cells.insert(workload);
+        if run.pass != Pass::Plain {
+            return;
         }
+        let (sum, runs) = self.mbps.entry(workload).or_default();
+        (*sum, *runs) = (*sum + mbps, *runs + 1);
+        let Some(direction) = workload.rw.direction() else { return };
+        let rank = (workload.cache.direct(), mbps);
+        let best = self.best.entry(direction).or_insert((rank.0, rank.1, workload));
+        if rank > (best.0, best.1) {
+            *best = (rank.0, rank.1, workload);
+        }
+    }
+
+    /// Such as `143 runs of 61 cells, about 0:42 left`.
+    fn counts(&self, runs: usize, left: Nanos) -> String {
+        let seconds = left.0.div_ceil(1_000_000_000);
+        let cells = self.cells.len();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let (each, all) = (plural(runs), plural(cells));
+        format!("{runs} run{each} of {cells} cell{all}, about {}:{:02} left", seconds / 60, seconds % 60)
+    }
+
+    /// The cell that is measured now, what it gave before, and throughput over block size of its path and depth.
+    fn current(&self, run: &Run) -> String {
+        let workload = run.workload;
+        let pass = if run.pass == Pass::Soaker { " beside the soaker" } else { "" };
+        let before = self.mean(&workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s before"));
+        format!("{}  now {}{pass}{before}", self.sparkline(&workload), words(&workload))
+    }
+
+    fn mean(&self, workload: &Workload) -> Option<f64> {
+        self.mbps.get(workload).map(|(sum, runs)| sum / f64::from(*runs))
+    }
+
+    /// A bar for each block size of the study, on a scale from nothing to the largest; a dot where none was measured.
+    fn sparkline(&self, workload: &Workload) -> String {
+        let means: Vec<Option<f64>> =
+            self.sizes.iter().map(|bs| self.mean(&Workload { bs: *bs, ..*workload })).collect();
+        let largest = means.iter().flatten().copied().fold(0.0, f64::max);
+        let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let bar = |mbps: f64| if largest > 0.0 { bars[(mbps / largest * 7.0).round() as usize] } else { bars[0] };
+        means.iter().map(|mean| mean.map_or('·', bar)).collect()
+    }
+
+    /// Such as `best: 2,877 MB/s read (randread 1MiB, 4 deep); 3,171 MB/s write (write 1MiB, 2 deep)`.
+    fn best(&self) -> String {
+        if self.best.is_empty() {
+            return String::new();
+        }
+        let told = |(_, mbps, workload): &(bool, f64, Workload)| format!("{mbps:.0} MB/s ({})", words(workload));
+        format!("best {}", self.best.values().map(told).collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// Such as `randread 64KiB, 8 deep, direct`.
+fn words(workload: &Workload) -> String {
+    let cache = match workload.cache {
+        Cache::Both => "buffered",
+        Cache::Os => "buffered durable",
+        Cache::Device => "direct",
+        Cache::None => "direct durable",
+    };
+    format!("{} {}, {} deep, {cache}", workload.rw, workload.bs, workload.iodepth)
+}
+
+fn cut(line: &str) -> String {
+    line.chars().take(WIDTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::Rw;
+
+    fn run(bs_kib: u64, cache: Cache, pass: Pass) -> Run {
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(bs_kib << 10), iodepth: 8, cache, ..Workload::default() };
+        Run { experiment: None, workload, repeat: 0, pass, runtime: Nanos(1), seed: 1 }
+    }
+
+    fn story() -> Story {
+        let mut story =
+            Story::about(&Question { bs: [4, 16, 64].map(|kib| Bytes(kib << 10)).into(), ..Question::about("/") });
+        story.add(&run(4, Cache::Device, Pass::Plain), 100.0);
+        story.add(&run(64, Cache::Device, Pass::Plain), 700.0);
+        story.add(&run(64, Cache::Device, Pass::Plain), 900.0);
+        story.add(&run(64, Cache::Device, Pass::Soaker), 5000.0);
+        story.add(&run(16, Cache::Both, Pass::Plain), 9000.0);
+        story
+    }
+
+    #[test]
+    fn the_current_cell_shows_what_its_curve_gave_so_far() {
+        let text = story().current(&run(64, Cache::Device, Pass::Soaker));
+        assert_eq!(text, "▂·█  now randread 64KiB, 8 deep, direct beside the soaker, 800 MB/s before");
+    }
+
+    #[test]
+    fn the_best_is_the_disk_s_where_it_was_measured() {
+        assert_eq!(story().best(), "best 900 MB/s (randread 64KiB, 8 deep, direct)");
+        assert_eq!(Story::about(&Question::about("/")).best(), "");
+    }
+
+    #[test]
+    fn runs_and_cells_are_counted_and_the_time_left_is_rounded_up() {
+        assert_eq!(story().counts(5, Nanos(61_000_000_001)), "5 runs of 3 cells, about 1:02 left");
+        assert_eq!(Story::about(&Question::about("/")).counts(1, Nanos(0)), "1 run of 0 cells, about 0:00 left");
     }
 }
