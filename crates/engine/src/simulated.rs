@@ -92,10 +92,9 @@ impl Engine for Simulated {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         assert!(least <= self.in_flight, "{least} completions are waited for, {} are in flight", self.in_flight);
         let mut reaped = 0;
-        while let Some(at) = self.path.next_completion()
-            && (reaped < least || at <= self.clock)
-            && let Some(completed) = self.path.pop()
-        {
+        loop {
+            let until = if reaped < least { Moment::END } else { self.clock };
+            let Some(completed) = self.path.next_by(until).and_then(|_| self.path.pop()) else { break };
             self.clock = self.clock.max(completed.at);
             done.push(Completion { slot: completed.token, result: Ok(completed.bytes) });
             reaped += 1;
@@ -107,7 +106,7 @@ impl Engine for Simulated {
 
     fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let until = Moment::from(until);
-        let first = self.path.next_completion().map_or(until, |at| at.min(until));
+        let first = self.path.next_by(until).unwrap_or(until);
         self.clock = self.clock.max(first);
         self.reap(0, done)
     }

@@ -65,10 +65,16 @@ pub trait Path: Send {
 
     /// A moment before which no request leaves, if none is submitted before then; `None` when none is in flight.
     ///
-    /// It is the moment of the next completion itself where that is no later than the latest submission or pop, so
-    /// that a caller knows what has left by now; further ahead it may be earlier than the completion, since a path of
-    /// many parts finds that moment only by going there. [`Completed::at`] is exact.
+    /// It may be earlier than the next completion, since a path of many parts finds that moment only by going there:
+    /// [`Path::next_by`] does.
     fn next_completion(&self) -> Option<Moment>;
+
+    /// When the next request leaves, if that is by `until` and none is submitted before then; `None` otherwise.
+    ///
+    /// The caller's clock may go on to that moment, or to `until` where there is none.
+    fn next_by(&mut self, until: Moment) -> Option<Moment> {
+        self.next_completion().filter(|at| *at <= until)
+    }
 
     /// Takes out the request that leaves next; `None` when none is in flight.
     fn pop(&mut self) -> Option<Completed>;

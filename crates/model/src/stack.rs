@@ -358,6 +358,16 @@ impl Path for Stack {
         }
     }
 
+    fn next_by(&mut self, until: Moment) -> Option<Moment> {
+        while self.done.is_empty() && self.agenda.next_at().is_some_and(|at| at <= until) {
+            if self.in_flight == 0 && self.flushes.is_empty() {
+                return None;
+            }
+            self.step();
+        }
+        self.done.front().map(|completed| completed.at)
+    }
+
     fn pop(&mut self) -> Option<Completed> {
         while self.done.is_empty() {
             if self.in_flight == 0 && self.flushes.is_empty() || !self.step() {
