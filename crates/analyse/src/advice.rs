@@ -11,18 +11,18 @@ pub(crate) const NEAR_BEST: f64 = 0.95;
 /// Costs that differ by less are equal: accounting knows them no better.
 const SAME_COST: f64 = 0.05;
 
-/// The cheapest settings within 5% of the best, for each pattern and direction that has usable cells.
+/// The cheapest settings within 5% of the best, for each pattern and direction that has steady, usable cells.
 ///
 /// Cheapest is the least charged processor time a megabyte. Of equals (within 5%) the smallest depth is taken,
-/// then the smallest block: they ask the least of an application. A cell with errors, out of a cache or
-/// without a run that moved bytes is never advised.
+/// then the smallest block: they ask the least of an application. A cell with errors, out of a cache, not steady
+/// or without a run that moved bytes is never advised.
 pub fn advice(cells: &[CellFinding]) -> Vec<Advice> {
     let kinds = Pattern::ALL.iter().flat_map(|pattern| Direction::ALL.iter().map(move |rw| (*pattern, *rw)));
     kinds.filter_map(|(pattern, rw)| advise(pattern, rw, cells)).collect()
 }
 
 fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advice> {
-    let of_kind = cells.iter().filter(|cell| cell.pattern == pattern && cell.rw == rw && cell.usable());
+    let of_kind = cells.iter().filter(|cell| cell.pattern == pattern && cell.rw == rw && cell.trusted());
     let peak = best(of_kind.clone())?;
     let near: Vec<&CellFinding> = of_kind.filter(|cell| cell.mbps.value >= NEAR_BEST * peak.mbps.value).collect();
     let cheapest = near.iter().map(|cell| cell.charged_ms_per_mb()).reduce(f64::min)?;

@@ -10,7 +10,7 @@ use spec::EngineName;
 
 use crate::half_power::depth_line;
 use crate::ladder::{is_of_the_host, ladder, level_name, pap_mbps};
-use crate::path::{Path, best, settings_words};
+use crate::path::{Path, leading, settings_words};
 use crate::regime::{Regime, Regimes};
 use crate::{Bottleneck, CellFinding, Interval, LevelFinding, format};
 
@@ -63,9 +63,12 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> (Vec<LevelFinding>, Bottleneck) 
 impl<'a> Evidence<'a> {
     /// The best usable cell of all, with its path.
     fn best(&self) -> Option<(&Path<'a>, &Regimes<'a>, &CellFinding)> {
-        let of_path = |(path, regimes): &'a (Path<'a>, Regimes<'a>)| Some((path, regimes, best(path.usable())?));
+        let of_path = |(path, regimes): &'a (Path<'a>, Regimes<'a>)| Some((path, regimes, leading(path.usable())?));
         let paths = self.paths.iter().filter_map(of_path);
-        paths.reduce(|best, next| if next.2.mbps.value > best.2.mbps.value { next } else { best })
+        paths.reduce(|best, next| {
+            let rank = |cell: &CellFinding| (cell.steady, cell.mbps.value);
+            if rank(next.2) > rank(best.2) { next } else { best }
+        })
     }
 }
 

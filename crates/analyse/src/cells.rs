@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use record::{Latency, Level, Record};
 use spec::{Cache, Direction, EngineName, Pass, Pattern};
 
+use crate::attribution::Processors;
 use crate::judged::Judged;
 use crate::ladder::narrowest_pap;
 use crate::witness::noise;
@@ -33,6 +34,7 @@ pub(crate) struct Gathered {
     pub finding: CellFinding,
     /// Largest share of the span that was in the page cache when a run opened; `None` where no run could tell.
     pub opened_cached: Option<f64>,
+    pub processors: Processors,
 }
 
 /// All cells of these records, by pattern, direction, cache setting, depth, block size, threads and engine.
@@ -78,6 +80,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
     let paid_ios = total(&|r| r.cpu.ios as f64);
+    let soaked = Soaked::of(of_pass(Pass::Soaker));
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
         rw,
@@ -93,7 +96,8 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         latency_us: latency(&valid),
         achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
         charged_us: quotient(charged_ns, paid_ios) / 1e3,
-        soaker_us: soaker_us(of_pass(Pass::Soaker)),
+        soaker_us: soaked.map(|soaked| soaked.lost_us),
+        unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: quotient(charged_ns, total(&|r| r.cpu.span_ns as f64)),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
@@ -113,7 +117,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         series_mbps: series_mbps(first),
         series_step_ms: first.series.step_ns as f64 / 1e6,
     };
-    Some(Gathered { finding, opened_cached: opened_cached(&plain) })
+    Some(Gathered { finding, opened_cached: opened_cached(&plain), processors: Processors::of(records) })
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {
@@ -131,16 +135,26 @@ fn latency(records: &[&Record]) -> LatencySummary {
     }
 }
 
-/// What the soaker lost, over the requests of the same runs, in microseconds a request.
-fn soaker_us<'a>(records: impl Iterator<Item = &'a Record>) -> Option<f64> {
-    let (mut lost_ns, mut ios) = (0.0, 0.0);
-    for record in records.filter(|record| record.cpu.ios > 0) {
-        if let Some(soaker) = &record.cpu.soaker {
-            lost_ns += soaker.lost_ns as f64;
-            ios += record.cpu.ios as f64;
+/// The soaker's pass of a cell, in microseconds a request.
+#[derive(Debug, Clone, Copy)]
+struct Soaked {
+    lost_us: f64,
+    /// Charged in the same runs.
+    charged_us: f64,
+}
+
+impl Soaked {
+    fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Option<Self> {
+        let (mut lost_ns, mut charged_ns, mut ios) = (0.0, 0.0, 0.0);
+        for record in records.filter(|record| record.cpu.ios > 0) {
+            if let Some(soaker) = &record.cpu.soaker {
+                lost_ns += soaker.lost_ns as f64;
+                charged_ns += record.cpu.user_ns as f64 + record.cpu.system_ns as f64;
+                ios += record.cpu.ios as f64;
+            }
         }
+        (ios > 0.0).then(|| Self { lost_us: lost_ns / ios / 1e3, charged_us: charged_ns / ios / 1e3 })
     }
-    (ios > 0.0).then(|| lost_ns / ios / 1e3)
 }
 
 fn series_mbps(record: &Record) -> Vec<f64> {

@@ -1,11 +1,14 @@
 //! What does a request cost the processor? Cells enter, fixed + marginal x KiB leaves for each path and bound.
 //!
 //! The two bounds are those of Chung, Gray, Worthington, Horst (2000), section 4.2: from below what the process
-//! was charged, from above what the soaker lost.
+//! was charged, from above what the soaker lost. The soaker has its pass at few cells, the charge is known at all:
+//! so its line is the charged one plus a line through what it lost beyond the charge of the same pass. The two are
+//! comparable then, whichever cells either rests on.
 
-use crate::fit::{LineFit, fit_line};
+use crate::fit::{LineFit, fit_line, fit_line_to_scale};
 use crate::path::{Path, paths};
-use crate::{Bound, CellFinding, Cost};
+use crate::resample;
+use crate::{Bound, CellFinding, Cost, Interval};
 
 /// Scatter above which the line over all depths is looked at again, depth by depth.
 const SCATTERED: f64 = 0.1;
@@ -16,49 +19,118 @@ const SCATTERED: f64 = 0.1;
 /// 10% and lines of their own would miss by less than half of that, one depth stands for the path and its
 /// words say which.
 pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
-    paths(cells).iter().flat_map(costs_of).collect()
+    let paths = paths(cells);
+    let mut bills: Vec<Bill<'_>> = paths.iter().filter_map(Bill::of).collect();
+    share_soaker_error(&mut bills);
+    bills.iter().flat_map(Bill::costs).collect()
 }
 
-fn costs_of(path: &Path<'_>) -> Vec<Cost> {
-    let depth = telling_depth(path);
-    let bounds = [Bound::Charged, Bound::Soaker];
-    bounds.into_iter().filter_map(|bound| cost(path, bound, depth).or_else(|| cost(path, bound, None))).collect()
+/// A path's two fits.
+struct Bill<'a> {
+    path: &'a Path<'a>,
+    /// The depth that stands for the path, where depth matters.
+    depth: Option<u32>,
+    cells: Vec<&'a CellFinding>,
+    charged: LineFit,
+    /// What the soaker lost beyond the charge, and the cells it is known at.
+    unseen: Option<(LineFit, usize)>,
 }
 
-fn cost(path: &Path<'_>, bound: Bound, depth: Option<u32>) -> Option<Cost> {
-    let chosen = |cell: &&CellFinding| depth.is_none_or(|depth| cell.iodepth == depth);
-    let cells: Vec<&CellFinding> =
-        path.usable().filter(chosen).filter(|cell| cost_us(cell, bound).is_some_and(|us| us > 0.0)).collect();
-    let fit = line(cells.iter().copied(), bound)?;
-    let sizes = cells.iter().map(|cell| cell.bs_bytes);
-    let ends = [sizes.clone().min()?, sizes.max()?];
-    let cost_us = ends.map(|bytes| fit.at(kib(bytes)));
-    let of_depth = depth.map_or(String::new(), |depth| format!(", {depth} deep"));
-    Some(Cost {
-        path: format!("{}{of_depth}", path.words()),
-        rw: path.rw,
-        pattern: path.pattern,
-        cache: path.cache,
-        bound,
-        fixed_us: fit.intercept_interval(),
-        marginal_us_per_kib: fit.slope_interval(),
-        core_saturates_mbps: [0, 1].map(|end| ends[end] as f64 / cost_us[end]),
-        core_saturates_iops: 1e6 / cost_us[0],
-        ms_per_mb: [0, 1].map(|end| cost_us[end] * 1e3 / ends[end] as f64),
-        cells: cells.len(),
-    })
+impl<'a> Bill<'a> {
+    fn of(path: &'a Path<'a>) -> Option<Self> {
+        let of_depth = |depth: Option<u32>| {
+            let chosen = |cell: &&CellFinding| depth.is_none_or(|depth| cell.iodepth == depth) && cell.charged_us > 0.0;
+            let cells: Vec<&CellFinding> = path.usable().filter(chosen).collect();
+            Some((depth, line(cells.iter().copied())?, cells))
+        };
+        let (depth, charged, cells) = telling_depth(path).and_then(|depth| of_depth(Some(depth))).or(of_depth(None))?;
+        let unseen = unseen(&cells).or_else(|| unseen(&path.usable().collect::<Vec<_>>()));
+        Some(Self { path, depth, cells, charged, unseen })
+    }
+
+    fn costs(&self) -> Vec<Cost> {
+        let [fixed, marginal] = self.charged_intervals();
+        let charged = self.cost(Bound::Charged, fixed, marginal, self.cells.len());
+        let soaker = self.unseen.as_ref().map(|(unseen, cells)| {
+            let [fixed, marginal] = self.charged.sum(unseen);
+            self.cost(Bound::Soaker, fixed, marginal, *cells)
+        });
+        std::iter::once(charged).chain(soaker).collect()
+    }
+
+    /// By resampling runs where every cell has enough of them, else by the regression.
+    fn charged_intervals(&self) -> [Interval; 2] {
+        let (fixed, marginal) = (self.charged.intercept_interval(), self.charged.slope_interval());
+        let runs: Vec<&[f64]> = self.cells.iter().map(|cell| cell.run_charged_us.as_slice()).collect();
+        let sizes: Vec<f64> = self.cells.iter().map(|cell| kib(cell.bs_bytes)).collect();
+        let of = |part: fn(&LineFit) -> f64| {
+            resample::interval(&runs, |means| {
+                let points: Vec<(f64, f64)> = sizes.iter().copied().zip(means.iter().copied()).collect();
+                fit_line(&points).map(|fit| part(&fit))
+            })
+        };
+        [(fixed, of(|fit| fit.intercept)), (marginal, of(|fit| fit.slope))].map(|(by_line, by_runs)| match by_runs {
+            Some((low, high)) => {
+                Interval { value: by_line.value, low: low.min(by_line.value), high: high.max(by_line.value) }
+            }
+            None => by_line,
+        })
+    }
+
+    fn cost(&self, bound: Bound, fixed_us: Interval, marginal: Interval, cells: usize) -> Cost {
+        let Path { rw, pattern, cache, .. } = *self.path;
+        let sizes = self.cells.iter().map(|cell| cell.bs_bytes);
+        let ends = [sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0)];
+        let cost_us = ends.map(|bytes| fixed_us.value + marginal.value * kib(bytes));
+        let of_depth = self.depth.map_or(String::new(), |depth| format!(", {depth} deep"));
+        Cost {
+            path: format!("{}{of_depth}", self.path.words()),
+            rw,
+            pattern,
+            cache,
+            bound,
+            fixed_us,
+            marginal_us_per_kib: marginal,
+            core_saturates_mbps: [0, 1].map(|end| ends[end] as f64 / cost_us[end]),
+            core_saturates_iops: 1e6 / cost_us[0],
+            ms_per_mb: [0, 1].map(|end| cost_us[end] * 1e3 / ends[end] as f64),
+            cells,
+        }
+    }
 }
 
-fn line<'a>(cells: impl Iterator<Item = &'a CellFinding>, bound: Bound) -> Option<LineFit> {
-    let points: Vec<(f64, f64)> = cells.map(|c| (kib(c.bs_bytes), cost_us(c, bound).unwrap_or(0.0))).collect();
+fn line<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<LineFit> {
+    let points: Vec<(f64, f64)> = cells.map(|cell| (kib(cell.bs_bytes), cell.charged_us)).collect();
     fit_line(&points)
 }
 
-/// Microseconds a request, in one bound.
-fn cost_us(cell: &CellFinding, bound: Bound) -> Option<f64> {
-    match bound {
-        Bound::Charged => Some(cell.charged_us),
-        Bound::Soaker => cell.soaker_us,
+/// What the soaker lost beyond the charge, against size: each cell is known to a share of the time between two of
+/// its requests, since what disturbs the soaker goes on in time.
+fn unseen(cells: &[&CellFinding]) -> Option<(LineFit, usize)> {
+    let soaked: Vec<(f64, f64, f64)> = cells
+        .iter()
+        .filter_map(|cell| Some((kib(cell.bs_bytes), cell.unseen_us?, cell.time_per_request_us())))
+        .filter(|(_, _, time_us)| time_us.is_finite())
+        .collect();
+    let points: Vec<(f64, f64)> = soaked.iter().map(|(size, unseen, _)| (*size, *unseen)).collect();
+    let scale: Vec<f64> = soaked.iter().map(|(_, _, time_us)| *time_us).collect();
+    Some((fit_line_to_scale(&points, &scale)?, points.len()))
+}
+
+/// The soaker errs by the same share of time on every path, so all paths together tell its error: three sizes of
+/// one path leave a single degree of freedom.
+fn share_soaker_error(bills: &mut [Bill<'_>]) {
+    let fits = bills.iter().filter_map(|bill| bill.unseen.as_ref());
+    let (squares, freedom) = fits.fold((0.0, 0), |(squares, freedom), (fit, _)| {
+        let own = fit.residuals();
+        (squares + own.0, freedom + own.1)
+    });
+    if freedom > 0 {
+        let of_point = squares / freedom as f64;
+        bills
+            .iter_mut()
+            .filter_map(|bill| bill.unseen.as_mut())
+            .for_each(|(fit, _)| *fit = fit.with_error(of_point, freedom));
     }
 }
 
@@ -69,15 +141,14 @@ fn kib(bytes: u64) -> f64 {
 /// The depth that stands for the path where depth matters: of those with a fit the one with most sizes in the
 /// soaker's pass, then most sizes, then the deepest.
 fn telling_depth(path: &Path<'_>) -> Option<u32> {
-    let all = line(path.usable(), Bound::Charged)?;
+    let all = line(path.usable())?;
     if all.scatter <= SCATTERED {
         return None;
     }
     let mut depths: Vec<u32> = path.usable().map(|cell| cell.iodepth).collect();
     depths.dedup();
     let at = |depth: u32| path.usable().filter(move |cell| cell.iodepth == depth);
-    let fits: Vec<(u32, LineFit)> =
-        depths.iter().filter_map(|depth| Some((*depth, line(at(*depth), Bound::Charged)?))).collect();
+    let fits: Vec<(u32, LineFit)> = depths.iter().filter_map(|depth| Some((*depth, line(at(*depth))?))).collect();
     let (squares, freedom) = fits.iter().fold((0.0, 0), |(squares, freedom), (_, fit)| {
         let own = fit.points.saturating_sub(2);
         (squares + fit.scatter.powi(2) * own as f64, freedom + own)

@@ -35,6 +35,8 @@ pub struct Findings {
     pub limits: Vec<Limits>,
     /// What a request costs the processor.
     pub cost: Vec<Cost>,
+    /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
+    pub attribution: Vec<Attribution>,
     /// What to set.
     pub advice: Vec<Advice>,
     /// What a reader should know before believing a number, a sentence each.
@@ -173,6 +175,36 @@ pub struct Cost {
     pub cells: usize,
 }
 
+/// Where the processors' time went while a path was measured, in cores: 0.5 is half of one processor. What was
+/// charged, `elsewhere`, `irq`, `softirq` and `unattributed` add up to what the soaker says, where it had a pass.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attribution {
+    /// The path in words, such as `random direct read`.
+    pub path: String,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Charged to this process and its kernel workers.
+    pub charged_cores: f64,
+    /// User and system time of the machine that this process was not charged for, beyond what the idle machine
+    /// spends: kernel threads and other processes.
+    pub elsewhere_cores: f64,
+    /// Hardware interrupts, as ticks tell them.
+    pub irq_cores: f64,
+    /// Deferred interrupts, likewise.
+    pub softirq_cores: f64,
+    /// What the soaker lost beyond all that: interrupts between ticks, idle states, whatever the kernel's own
+    /// account misses; `None` without a soaker's pass.
+    pub unattributed_cores: Option<f64>,
+    /// All that the soaker lost, brought to the rate of the plain runs; `None` without a soaker's pass.
+    pub soaker_cores: Option<f64>,
+    /// Cells that it rests on.
+    pub cells: usize,
+}
+
 /// The cheapest settings within 5% of the peak.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
@@ -260,6 +292,9 @@ pub struct CellFinding {
     pub charged_us: f64,
     /// Processor time a request from the soaker's pass, in microseconds.
     pub soaker_us: Option<f64>,
+    /// What the soaker lost beyond the time charged in the same pass, in microseconds a request: interrupts and
+    /// kernel threads. Below 0 where the soaker's own error is larger.
+    pub unseen_us: Option<f64>,
     /// Share of one core charged while it ran.
     pub core_share: f64,
     /// Requests that failed, over all runs.

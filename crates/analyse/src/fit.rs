@@ -26,11 +26,13 @@ pub struct LineFit {
     free: Free,
 }
 
-/// The unconstrained estimate and its covariance.
+/// The unconstrained estimate and its covariance, in units of the squared relative error of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Free {
     intercept: f64,
     slope: f64,
+    /// Squared relative error of a point: that of the residuals, or one that is known from elsewhere too.
+    variance: f64,
     intercept_variance: f64,
     slope_variance: f64,
     covariance: f64,
@@ -60,6 +62,15 @@ pub fn fit_line(points: &[(f64, f64)]) -> Option<LineFit> {
     Some(fit)
 }
 
+/// Fits a line through points that may lie below 0, each known to an error in proportion to its `scale`, above 0.
+///
+/// `None` unless two points differ in x.
+pub(crate) fn fit_line_to_scale(points: &[(f64, f64)], scale: &[f64]) -> Option<LineFit> {
+    let first = points.first()?.0;
+    let sound = points.iter().zip(scale).all(|((_, y), scale)| y.is_finite() && scale.is_finite() && *scale > 0.0);
+    (sound && points.iter().any(|(x, _)| *x != first)).then(|| weighted(points, scale))
+}
+
 fn weighted(points: &[(f64, f64)], expected: &[f64]) -> LineFit {
     let weights: Vec<f64> = expected.iter().map(|y| 1.0 / (y * y)).collect();
     let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -78,15 +89,16 @@ fn weighted(points: &[(f64, f64)], expected: &[f64]) -> LineFit {
     let free = Free {
         intercept,
         slope,
-        intercept_variance: variance * (1.0 / total + mean_x * mean_x / spread),
-        slope_variance: variance / spread,
-        covariance: -variance * mean_x / spread,
+        variance,
+        intercept_variance: 1.0 / total + mean_x * mean_x / spread,
+        slope_variance: 1.0 / spread,
+        covariance: -mean_x / spread,
         freedom,
     };
     let (intercept, slope) = if intercept < 0.0 {
-        (0.0, sum(&|x, y| x * y) / sum(&|x, _| x * x))
+        (0.0, (sum(&|x, y| x * y) / sum(&|x, _| x * x)).max(0.0))
     } else if slope < 0.0 {
-        (mean_y, 0.0)
+        (mean_y.max(0.0), 0.0)
     } else {
         (intercept, slope)
     };
@@ -108,12 +120,12 @@ impl LineFit {
 
     /// The intercept with its 95% t interval, cut at 0.
     pub fn intercept_interval(&self) -> Interval {
-        self.interval(self.intercept, self.free.intercept, self.free.intercept_variance)
+        self.interval(self.intercept, self.free.intercept, self.free.variance * self.free.intercept_variance)
     }
 
     /// The slope with its 95% t interval, cut at 0.
     pub fn slope_interval(&self) -> Interval {
-        self.interval(self.slope, self.free.slope, self.free.slope_variance)
+        self.interval(self.slope, self.free.slope, self.free.variance * self.free.slope_variance)
     }
 
     fn interval(&self, value: f64, centre: f64, variance: f64) -> Interval {
@@ -124,6 +136,36 @@ impl LineFit {
         // Holding one coefficient at 0 can move the other out of its own interval.
         let low = (centre - reach).max(0.0).min(value);
         Interval { value, low, high: (centre + reach).max(value) }
+    }
+
+    /// Sum of the squared relative residuals of the free line, and their degrees of freedom.
+    pub(crate) fn residuals(&self) -> (f64, usize) {
+        (self.free.variance * self.free.freedom as f64, self.free.freedom)
+    }
+
+    /// The same line, with a point's squared relative error that more than its own points tell.
+    pub(crate) fn with_error(self, variance: f64, freedom: usize) -> Self {
+        Self { free: Free { variance, freedom, ..self.free }, ..self }
+    }
+
+    /// The sum of two lines that were fitted to independent points: its intercept and its slope, with intervals by
+    /// Welch's degrees of freedom.
+    pub(crate) fn sum(&self, other: &Self) -> [Interval; 2] {
+        let with = |value: f64, of: fn(&Free) -> (f64, f64)| {
+            let ((one, one_variance), (two, two_variance)) = (of(&self.free), of(&other.free));
+            let variance = one_variance + two_variance;
+            let each = |variance: f64, freedom: usize| variance.powi(2) / freedom.max(1) as f64;
+            let doubt = each(one_variance, self.free.freedom) + each(two_variance, other.free.freedom);
+            let unknown = self.free.freedom == 0 || other.free.freedom == 0;
+            let freedom = if doubt > 0.0 { (variance.powi(2) / doubt).max(1.0) as usize } else { 1 };
+            let reach = if unknown { 0.0 } else { t95(freedom) * variance.sqrt() };
+            let (low, high) = if unknown { (value, value) } else { (one + two - reach, one + two + reach) };
+            Interval { value, low: low.max(0.0).min(value), high: high.max(value) }
+        };
+        [
+            with(self.intercept + other.intercept, |free| (free.intercept, free.variance * free.intercept_variance)),
+            with(self.slope + other.slope, |free| (free.slope, free.variance * free.slope_variance)),
+        ]
     }
 
     /// `intercept / slope`, the x at which both parts are equal; `None` where the slope is 0.
@@ -139,8 +181,9 @@ impl LineFit {
         if !self.has_error() {
             return None;
         }
-        let Free { intercept: a, slope: b, intercept_variance, slope_variance, covariance, freedom } = self.free;
-        let t2 = t95(freedom).powi(2);
+        let Free { intercept: a, slope: b, intercept_variance, slope_variance, covariance, freedom, variance } =
+            self.free;
+        let t2 = t95(freedom).powi(2) * variance;
         let square = b * b - t2 * slope_variance;
         if square <= 0.0 {
             return None;

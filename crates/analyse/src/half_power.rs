@@ -9,8 +9,9 @@ use spec::Question;
 
 use crate::fit::{LineFit, fit_line};
 use crate::ladder::narrowest_pap;
-use crate::path::{Path, best, paths};
+use crate::path::{Path, leading, paths};
 use crate::regime::{Regimes, regimes};
+use crate::resample;
 use crate::{CellFinding, Curve};
 
 /// Rounding that half of a peak may lose.
@@ -39,12 +40,13 @@ fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regim
     let moved: Vec<&CellFinding> = at_depth.filter(|cell| cell.mbps.value > 0.0 && cell.errors == 0).collect();
     let any_usable = moved.iter().any(|cell| cell.usable());
     let on_curve: Vec<&CellFinding> = moved.into_iter().filter(|cell| cell.usable() || !any_usable).collect();
-    let peak = best(on_curve.iter().copied())?;
+    let peak = leading(on_curve.iter().copied())?;
     let half = peak.mbps.value / 2.0 * (1.0 - ROUNDING);
     let reaching = on_curve.iter().filter(|cell| cell.mbps.value >= half).map(|cell| cell.bs_bytes);
     let half_power_bs_bytes = reaching.min().expect("the peak reaches half of itself");
     let line = depth_line(regimes, iodepth);
-    let interval = line.and_then(|line| line.ratio_interval());
+    let interval = resampled_n_half(regimes, iodepth).or_else(|| line.and_then(|line| line.ratio_interval()));
+    let repeated = any_usable && peak.run_mbps.len() > 1;
     let pap = narrowest_pap(levels, path.rw).filter(|_| any_usable);
     Some(Curve {
         rw: path.rw,
@@ -60,17 +62,35 @@ fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regim
         n_half_low_bytes: interval.map(|(low, _)| low),
         n_half_high_bytes: interval.map(|(_, high)| high),
         rap_over_pap: pap.map(|pap| peak.mbps.value / pap),
-        rap_over_pap_low: pap.map(|pap| peak.mbps.low.max(0.0) / pap),
-        rap_over_pap_high: pap.map(|pap| peak.mbps.high / pap),
+        rap_over_pap_low: pap.filter(|_| repeated).map(|pap| peak.mbps.low.max(0.0) / pap),
+        rap_over_pap_high: pap.filter(|_| repeated).map(|pap| peak.mbps.high / pap),
     })
 }
 
 /// Time between completions against size at one depth, in microseconds and bytes, over the cells that no
 /// ceiling bounds: under a ceiling the time says nothing of the request.
 pub(crate) fn depth_line(regimes: &Regimes<'_>, iodepth: u32) -> Option<LineFit> {
-    let own = regimes.cells.iter().filter(|(cell, regime)| cell.iodepth == iodepth && regime.is_own());
-    let points: Vec<(f64, f64)> = own.map(|(cell, _)| (cell.bs_bytes as f64, cell.time_per_request_us())).collect();
+    let points: Vec<(f64, f64)> =
+        own(regimes, iodepth).map(|cell| (cell.bs_bytes as f64, cell.time_per_request_us())).collect();
     fit_line(&points)
+}
+
+/// The cells of one depth that no ceiling bounds.
+fn own<'a>(regimes: &'a Regimes<'_>, iodepth: u32) -> impl Iterator<Item = &'a CellFinding> {
+    let own = regimes.cells.iter().filter(move |(cell, regime)| cell.iodepth == iodepth && regime.is_own());
+    own.map(|(cell, _)| *cell)
+}
+
+/// The interval of n1/2 by resampling runs, where every cell that it rests on has enough of them.
+fn resampled_n_half(regimes: &Regimes<'_>, iodepth: u32) -> Option<(f64, f64)> {
+    let (sizes, runs): (Vec<f64>, Vec<&[f64]>) =
+        own(regimes, iodepth).map(|cell| (cell.bs_bytes as f64, cell.run_mbps.as_slice())).unzip();
+    let value = depth_line(regimes, iodepth)?.ratio()?;
+    let (low, high) = resample::interval(&runs, |means| {
+        let points: Vec<(f64, f64)> = sizes.iter().zip(means).map(|(size, mbps)| (*size, size / mbps)).collect();
+        fit_line(&points)?.ratio()
+    })?;
+    Some((low.min(value), high.max(value)))
 }
 
 fn next_smaller(question: &Question, bs_bytes: u64) -> Option<u64> {

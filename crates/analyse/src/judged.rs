@@ -95,7 +95,7 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
         return whole;
     }
     let workload = &record.run.workload;
-    let wave = workload.bs.0 as f64 * f64::from(workload.total_depth());
+    let wave = workload.bs.0 as f64 * f64::from(workload.iodepth) * f64::from(workload.threads);
     let rest = rest_bytes * 1e3 / rest_ns;
     let lacking = (rest * cut_ns / 1e3 - cut_bytes).abs();
     let worth = lacking > WAVES * wave && (rest / whole.0 - 1.0).abs() > WORTH_TRIMMING;

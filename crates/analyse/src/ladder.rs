@@ -4,7 +4,7 @@
 use record::{Environment, Level};
 use spec::{Direction, Question};
 
-use crate::path::best;
+use crate::path::leading;
 use crate::{CellFinding, LevelFinding};
 
 /// Levels that are not on the way of a direct transfer to the medium: their peaks are the host's own.
@@ -65,7 +65,7 @@ pub(crate) fn ladder(levels: &[Level], cells: &[CellFinding]) -> Vec<LevelFindin
         LevelFinding {
             level: level_name(level),
             pap_mbps: pap,
-            rap_mbps: best(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
+            rap_mbps: leading(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
             source: level.source.clone(),
             narrowest: false,
         }

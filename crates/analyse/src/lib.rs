@@ -5,6 +5,7 @@
 //! stands in `docs/method.md`.
 
 mod advice;
+mod attribution;
 mod bottleneck;
 mod cells;
 mod change;
@@ -28,6 +29,7 @@ mod ladder;
 mod limits;
 mod path;
 mod regime;
+mod resample;
 mod scatter;
 mod shape;
 mod steady;
@@ -51,8 +53,8 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use findings::{
-    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
-    NoiseFinding,
+    Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
+    Limits, NoiseFinding,
 };
 pub use half_power::curves;
 pub use interval::t95;
@@ -91,7 +93,6 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         gathered: &gathered,
         cells: &cells,
         paths: &paths,
-        costs: &costs,
         advice: &advice,
         harness_ns_per_io,
     });
@@ -109,6 +110,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         curves,
         limits,
         cost: costs,
+        attribution: attribution::attribution(&gathered, &paths),
         advice,
         warnings,
         harness_ns_per_io,

@@ -36,7 +36,7 @@ impl Path<'_> {
     }
 
     /// The cells that conclusions may rest on.
-    pub fn usable(&self) -> impl Iterator<Item = &CellFinding> {
+    pub fn usable(&self) -> impl Iterator<Item = &CellFinding> + Clone {
         self.cells.iter().copied().filter(|cell| cell.usable())
     }
 }
@@ -65,4 +65,9 @@ pub(crate) fn settings_words(cell: &CellFinding) -> String {
 /// The cell with the highest throughput; of equals the first.
 pub(crate) fn best<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<&'a CellFinding> {
     cells.reduce(|best, cell| if cell.mbps.value > best.mbps.value { cell } else { best })
+}
+
+/// The cell that stands for the best: of those that were steady, or where none was, of all.
+pub(crate) fn leading<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
+    best(cells.clone().filter(|cell| cell.steady)).or_else(|| best(cells))
 }

@@ -2,7 +2,7 @@
 
 use spec::Direction;
 
-use crate::path::{best, cache_word, settings_words};
+use crate::path::{cache_word, leading, settings_words};
 use crate::{Advice, Bottleneck, CellFinding, Curve, format};
 
 /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
@@ -24,7 +24,7 @@ fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {
 }
 
 fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<String> {
-    let best = best(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))?;
+    let best = leading(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))?;
     let doing = match rw {
         Direction::Read => "reading",
         Direction::Write => "writing",

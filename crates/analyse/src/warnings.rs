@@ -4,18 +4,19 @@
 use record::{Environment, Record};
 use spec::{Pass, Question};
 
-use crate::cells::Gathered;
+use crate::cells::{Gathered, WITHIN};
 use crate::ladder::narrowest_pap;
-use crate::path::{Path, best, settings_words};
-use crate::{Advice, Bound, CellFinding, Cost, format};
+use crate::path::{Path, best, leading, settings_words};
+use crate::witness::others_at_work;
+use crate::{Advice, CellFinding, format};
 
 /// Share of the depth asked for below which the depth axis says less than it seems.
 const SHALLOW: f64 = 0.8;
-/// Half width of an interval, as a share of its mean, that a deciding cell should not pass.
-const WIDE: f64 = 0.05;
+/// Half width of the interval within one run, as a share of its mean, above which its cells are restless.
+const RESTLESS: f64 = 0.2;
 /// Share of a latency that the harness may be before it is said.
 const HARNESS: f64 = 0.05;
-/// How far the soaker's bound may fall below the charged one before it is said.
+/// How far below the charge of its own pass the soaker's loss may be before it is said.
 const BELOW_CHARGED: f64 = 0.98;
 
 /// What the warnings are drawn from.
@@ -27,7 +28,6 @@ pub(crate) struct Grounds<'a> {
     pub gathered: &'a [Gathered],
     pub cells: &'a [CellFinding],
     pub paths: &'a [Path<'a>],
-    pub costs: &'a [Cost],
     pub advice: &'a [Advice],
     pub harness_ns_per_io: f64,
 }
@@ -41,8 +41,12 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<String> {
     all.extend(above_pap(grounds));
     all.extend(faster_than_direct(grounds));
     all.extend(grounds.paths.iter().filter_map(shallow));
+    all.extend(unsteady(grounds));
+    all.extend(bursts(grounds));
+    all.extend(others_at_work(grounds));
     all.extend(few_runs(grounds));
     all.extend(wide(grounds));
+    all.extend(restless(grounds));
     all.extend(harness(grounds));
     all.extend(soaker_missing(grounds));
     all.extend(soaker_below(grounds));
@@ -51,12 +55,12 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<String> {
 }
 
 /// A cell in words, such as `random direct read, 4 KiB, 32 deep`.
-fn words(cell: &CellFinding) -> String {
+pub(crate) fn words(cell: &CellFinding) -> String {
     let path = crate::path::path_words(cell.pattern, cell.cache, cell.rw);
     format!("{path}, {}", settings_words(cell))
 }
 
-fn count(count: usize, noun: &str) -> String {
+pub(crate) fn count(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", format::thousands(count as f64)) }
 }
 
@@ -147,6 +151,52 @@ fn shallow(path: &Path<'_>) -> Option<String> {
     ))
 }
 
+fn unsteady(grounds: &Grounds<'_>) -> Option<String> {
+    let unsteady: Vec<&CellFinding> = grounds.cells.iter().filter(|cell| cell.usable() && !cell.steady).collect();
+    let worst = best(unsteady.iter().copied())?;
+    Some(format!(
+        "{} of {} not steady, and never advised; the fastest of them is {}: {}.",
+        unsteady.len(),
+        if grounds.cells.len() == 1 {
+            "1 cell is".into()
+        } else {
+            format!("{} are", count(grounds.cells.len(), "cell"))
+        },
+        words(worst),
+        worst.unsteady_why.as_deref().unwrap_or("its rate changed")
+    ))
+}
+
+fn bursts(grounds: &Grounds<'_>) -> Option<String> {
+    let fall = |cell: &CellFinding| cell.burst_mbps.unwrap_or(0.0) / cell.sustained_mbps.unwrap_or(f64::MAX);
+    let cells: Vec<&CellFinding> = grounds.cells.iter().filter(|c| c.usable() && c.burst_mbps.is_some()).collect();
+    let worst = cells.iter().copied().max_by(|one, other| fall(one).total_cmp(&fall(other)))?;
+    Some(format!(
+        "{} began faster than it went on, as where a cache fills up or a credit is spent; most in {}: {} at first, \
+         {} sustained.",
+        if cells.len() == 1 { "1 cell".into() } else { format!("Each of {}", count(cells.len(), "cell")) },
+        words(worst),
+        format::mbps(worst.burst_mbps?),
+        format::mbps(worst.sustained_mbps?)
+    ))
+}
+
+fn restless(grounds: &Grounds<'_>) -> Option<String> {
+    let deciding = deciding(grounds);
+    let reach = |cell: &CellFinding| cell.within_run_reach.unwrap_or(0.0);
+    let over: Vec<&CellFinding> = deciding.iter().copied().filter(|cell| reach(cell) > RESTLESS).collect();
+    let worst = over.iter().copied().max_by(|one, other| reach(one).total_cmp(&reach(other)))?;
+    Some(format!(
+        "A single run leaves more than ±{} open in {} of {} that decide, by its own five parts; most in {}: ±{}. \
+         Longer runs, so a larger --budget, would help.",
+        format::percent(RESTLESS),
+        over.len(),
+        count(deciding.len(), "cell"),
+        words(worst),
+        format::percent(reach(worst))
+    ))
+}
+
 fn few_runs(grounds: &Grounds<'_>) -> Option<String> {
     let wanted = grounds.question.repeats as usize;
     let few = grounds.cells.iter().filter(|cell| cell.runs < wanted).count();
@@ -169,17 +219,18 @@ fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
         })
     };
     let is_best = |cell: &CellFinding| {
-        grounds.paths.iter().any(|path| best(path.usable()).is_some_and(|best| std::ptr::eq(best, cell)))
+        grounds.paths.iter().any(|path| leading(path.usable()).is_some_and(|best| std::ptr::eq(best, cell)))
     };
     grounds.cells.iter().filter(|cell| cell.usable() && (is_best(cell) || advised(cell))).collect()
 }
 
 fn wide(grounds: &Grounds<'_>) -> Option<String> {
     let deciding = deciding(grounds);
-    let wide: Vec<&CellFinding> = deciding.iter().copied().filter(|cell| cell.mbps.relative_reach() > WIDE).collect();
+    let wide: Vec<&CellFinding> = deciding.iter().copied().filter(|cell| cell.mbps.relative_reach() > WITHIN).collect();
     let worst = wide.iter().max_by(|one, other| one.mbps.relative_reach().total_cmp(&other.mbps.relative_reach()))?;
     Some(format!(
-        "The 95% interval is wider than ±5% in {} of {} that decide; widest in {}: {} ±{}.",
+        "The 95% interval is wider than ±5% in {} of {} that decide, where the budget ended first; widest in {}: {} \
+         ±{}.",
         wide.len(),
         count(deciding.len(), "cell"),
         words(worst),
@@ -214,19 +265,21 @@ fn soaker_missing(grounds: &Grounds<'_>) -> Option<String> {
 }
 
 fn soaker_below(grounds: &Grounds<'_>) -> Option<String> {
-    let below = |soaker: &&Cost| {
-        let charged = grounds.costs.iter().find(|cost| {
-            (cost.pattern, cost.rw, cost.cache, cost.bound) == (soaker.pattern, soaker.rw, soaker.cache, Bound::Charged)
-        });
-        soaker.bound == Bound::Soaker
-            && charged
-                .is_some_and(|charged| (0..2).any(|end| soaker.ms_per_mb[end] < BELOW_CHARGED * charged.ms_per_mb[end]))
+    let is_below = |cell: &&CellFinding| {
+        let charged_us = cell.soaker_us.zip(cell.unseen_us).map(|(soaker, unseen)| (soaker, soaker - unseen));
+        charged_us.is_some_and(|(soaker, charged)| soaker < BELOW_CHARGED * charged)
     };
-    let paths: Vec<&str> = grounds.costs.iter().filter(below).map(|cost| cost.path.as_str()).collect();
-    (!paths.is_empty()).then(|| {
+    let soaked = grounds.cells.iter().filter(|cell| cell.usable() && cell.unseen_us.is_some());
+    let below: Vec<&CellFinding> = soaked.clone().filter(is_below).collect();
+    let mut paths: Vec<String> =
+        below.iter().map(|cell| crate::path::path_words(cell.pattern, cell.cache, cell.rw)).collect();
+    paths.dedup();
+    (!below.is_empty()).then(|| {
         format!(
-            "The soaker's bound of cost lies below the charged one for {}: the machine was not idle when its \
-             baseline was taken, or too few runs stand behind it.",
+            "The soaker lost less than the process was charged in {} of {} ({}): the machine was not idle when its \
+             baseline was taken, or the runs are short; its bound of cost is held at the charged one there.",
+            below.len(),
+            count(soaked.count(), "cell"),
             paths.join(", ")
         )
     })

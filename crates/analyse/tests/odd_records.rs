@@ -28,6 +28,9 @@ fn sound(findings: &Findings) -> serde_json::Value {
         "ceiling_mbps",
         "ceiling_iops",
         "soaker_us",
+        "unseen_us",
+        "unattributed_cores",
+        "soaker_cores",
         "rap_over_pap_low",
         "rap_over_pap_high",
         "unsteady_why",
@@ -41,6 +44,7 @@ fn sound(findings: &Findings) -> serde_json::Value {
         "pressure_cpu_share",
         "foreign_share",
         "cpu_mhz",
+        "rate",
     ];
     no_null(&json, "", &optional);
     for interval in findings.cells.iter().map(|cell| cell.mbps).chain(findings.cost.iter().map(|cost| cost.fixed_us)) {
@@ -144,7 +148,7 @@ prop_compose! {
         record.cpu.soaker = (pass == Pass::Soaker).then_some(Soaker { lost_ns: numbers[0], baseline_share: depth });
         (record.achieved_depth, record.harness_ns_per_io, record.cached_bytes) = (depth, harness, cached);
         record.flush_ns = numbers[3];
-        record.series.bytes = (0..numbers[1] % 200).map(|step| (step * numbers[5]) % 7_777).collect();
+        record.series.bytes = (0..numbers[1] % 200).map(|step| step.wrapping_mul(numbers[5]) % 7_777).collect();
         record.noise = Noise { device_bytes: cached, pressure_io_ns: cached, ..Noise::default() };
         record.errors = errors.map(|count| ("EIO".to_string(), count)).into_iter().collect();
         record.latency.add(numbers[2]);

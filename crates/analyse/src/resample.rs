@@ -1,0 +1,45 @@
+//! How sure is a value that was worked out from many cells? Their runs enter, the value's 95% interval leaves.
+//!
+//! A bootstrap over runs (B. Efron, Bootstrap methods: another look at the jackknife, 1979). Runs are few, so each
+//! cell draws one run fewer than it has, which gives its mean the right variance (J. N. K. Rao, C. F. J. Wu,
+//! Resampling inference with complex survey data, 1988), and the interval takes the quantiles that Student's t has
+//! in a normal distribution (T. Hesterberg, What teachers should know about the bootstrap, 2015).
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::interval::t95;
+
+/// Fewest runs of each cell: fewer are too alike to draw from.
+pub(crate) const FEWEST_RUNS: usize = 5;
+/// Times that the runs are drawn.
+const DRAWS: usize = 2000;
+/// Seed of the draws: the same records always give the same interval.
+const SEED: u64 = 1998;
+
+/// The 95% interval of `value(means)`, the means being those of `cells`, each with its runs.
+///
+/// `None` where a cell has fewer than five runs, or a draw in twenty gives no value.
+pub(crate) fn interval(cells: &[&[f64]], value: impl Fn(&[f64]) -> Option<f64>) -> Option<(f64, f64)> {
+    let fewest = cells.iter().map(|runs| runs.len()).min().filter(|fewest| *fewest >= FEWEST_RUNS)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut means = vec![0.0; cells.len()];
+    let mut values = Vec::with_capacity(DRAWS);
+    for _ in 0..DRAWS {
+        for (mean, runs) in means.iter_mut().zip(cells) {
+            let drawn = runs.len() - 1;
+            *mean = (0..drawn).map(|_| runs[random.random_range(0..runs.len())]).sum::<f64>() / drawn as f64;
+        }
+        values.extend(value(&means).filter(|value| value.is_finite()));
+    }
+    if values.len() < DRAWS - DRAWS / 20 {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    // A value leans on some cells more than on others: half of their degrees of freedom, but those of one at least.
+    let freedom = (fewest - 1).max((fewest - 1) * cells.len() / 2);
+    let tail = Normal::standard().cdf(-t95(freedom));
+    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
+    Some((at(tail), at(1.0 - tail)))
+}
