@@ -17,6 +17,13 @@ impl IoUring {
         let ring = Ring::new(buffers, file).map_err(unavailable("io_uring"))?;
         Ok(Self { clock: Clock::new(), ring, serial: 0 })
     }
+
+    fn stamp(&mut self, batch: &[Request]) {
+        for request in batch.iter().filter(|request| request.operation == Operation::Write) {
+            self.serial += 1;
+            self.ring.stamp(request.slot, request.length, self.serial);
+        }
+    }
 }
 
 impl Engine for IoUring {
@@ -27,18 +34,10 @@ impl Engine for IoUring {
 
     #[inline]
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
-        for request in batch {
-            let (operation, length) = match request.operation {
-                Operation::Read => (RingOperation::Read, request.length),
-                Operation::Write => (RingOperation::Write, request.length),
-                Operation::Flush => (RingOperation::Flush, 0),
-            };
-            if operation == RingOperation::Write {
-                self.serial += 1;
-                self.ring.stamp(request.slot, length, self.serial);
-            }
-            self.ring.push(Transfer { slot: request.slot, operation, offset: request.offset, length });
+        if batch.iter().any(|request| request.operation == Operation::Write) {
+            self.stamp(batch);
         }
+        self.ring.push(batch.iter().map(transfer));
         Ok(())
     }
 
@@ -48,4 +47,14 @@ impl Engine for IoUring {
         self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
         Ok(())
     }
+}
+
+#[inline]
+fn transfer(request: &Request) -> Transfer {
+    let (operation, length) = match request.operation {
+        Operation::Read => (RingOperation::Read, request.length),
+        Operation::Write => (RingOperation::Write, request.length),
+        Operation::Flush => (RingOperation::Flush, 0),
+    };
+    Transfer { slot: request.slot, operation, offset: request.offset, length }
 }

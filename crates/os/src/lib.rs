@@ -14,6 +14,7 @@ pub mod mounts;
 pub mod page_cache;
 pub mod processor;
 pub mod ring;
+mod ring_entrance;
 mod ring_setup;
 mod run_file;
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd};
 
 use io_uring::types::{CancelBuilder, Fixed, FsyncFlags};
-use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use io_uring::{IoUring, opcode, squeue};
 
+use crate::ring_entrance::Entrance;
 use crate::ring_setup::{refusal, register, set_up};
 use crate::{Buffers, OsError, RunFile};
 
@@ -57,13 +58,26 @@ pub struct Reaped {
 /// the thread that called it.
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
+    entrance: Entrance,
     buffers: ManuallyDrop<Buffers>,
-    file: Option<RunFile>,
+    /// Keeps open what the ring was told of.
+    _file: Option<RunFile>,
     slots: Vec<Slot>,
     in_flight: usize,
     queued: u32,
     disabled: bool,
-    registered: bool,
+    means: Means,
+}
+
+/// What its transfers are made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Means {
+    /// There is no file: no-ops.
+    Nothing,
+    /// The file and the buffers, both registered.
+    Registered,
+    /// The registered file, and buffers that the kernel maps for each transfer.
+    Unregistered,
 }
 
 /// What a slot is made of for the kernel.
@@ -100,25 +114,29 @@ impl Ring {
         }
         let slots: Vec<Slot> =
             (0..buffers.count()).map(|slot| Slot { bytes: buffers.pointer(slot), in_flight: false }).collect();
-        let registered = may_register
-            && file.is_some()
-            && register(&ring, slots.iter().map(|slot| slot.bytes), buffers.bytes_each());
+        let addresses = slots.iter().map(|slot| slot.bytes);
+        let means = match &file {
+            None => Means::Nothing,
+            Some(_) if may_register && register(&ring, addresses, buffers.bytes_each()) => Means::Registered,
+            Some(_) => Means::Unregistered,
+        };
         Ok(Self {
             disabled: ring.params().is_setup_single_issuer(),
+            entrance: Entrance::new(ring.as_raw_fd()),
             ring: ManuallyDrop::new(ring),
             buffers: ManuallyDrop::new(buffers),
-            file,
+            _file: file,
             slots,
             in_flight: 0,
             queued: 0,
-            registered,
+            means,
         })
     }
 
     /// Whether the kernel holds the buffers mapped, which spares it work on each transfer. It does not where the
     /// limit on locked memory (`ulimit -l`) is smaller than the buffers.
     pub fn has_registered_buffers(&self) -> bool {
-        self.registered
+        self.means == Means::Registered
     }
 
     /// Transfers pushed and not reaped yet.
@@ -145,38 +163,32 @@ impl Ring {
         self.buffers.stamp(slot, length as usize, serial);
     }
 
-    /// Queues a transfer; it goes out with the next [`Ring::submit_and_wait`].
+    /// Queues transfers; they go out with the next [`Ring::submit_and_wait`].
     ///
     /// # Panics
-    /// Where the slot is in flight, or there is none, or it holds less than `length`.
+    /// Where a slot is in flight, or there is none, or it holds less than `length`.
     #[inline]
-    pub fn push(&mut self, transfer: Transfer) {
-        self.assert_free(transfer.slot);
-        assert!(transfer.length as usize <= self.buffers.bytes_each(), "a transfer longer than its slot");
-        let mark = u64::from(transfer.length) << 32 | u64::from(transfer.slot);
-        let entry = self.entry(transfer).user_data(mark);
-        // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out until
-        // the kernel gives it back, and `drop` waits for that or leaves the buffers in place for good.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "the queue has an entry for each slot");
-        self.slots[transfer.slot as usize].in_flight = true;
-        self.in_flight += 1;
-        self.queued += 1;
-    }
-
-    fn entry(&self, transfer: Transfer) -> squeue::Entry {
-        if self.file.is_none() {
-            return opcode::Nop::new().build();
+    pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+        let (most_bytes, means) = (self.buffers.bytes_each(), self.means);
+        let mut queue = self.ring.submission();
+        let mut pushed = 0;
+        for transfer in transfers {
+            let slot = &mut self.slots[transfer.slot as usize];
+            if slot.in_flight {
+                refuse_in_flight(transfer.slot);
+            }
+            assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
+            let entry = entry(means, slot.bytes, transfer);
+            // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out until
+            // the kernel gives it back, and `drop` waits for that or leaves the buffers in place for good. Where an
+            // assertion fails, those before it are queued but not counted, and so never sent beyond the count.
+            let has_room = unsafe { queue.push(&entry) }.is_ok();
+            assert!(has_room, "the queue has an entry for each slot");
+            slot.in_flight = true;
+            pushed += 1;
         }
-        let (file, bytes) = (Fixed(0), self.slots[transfer.slot as usize].bytes);
-        let (index, length, offset) = (transfer.slot as u16, transfer.length, transfer.offset);
-        match (transfer.operation, self.registered) {
-            (RingOperation::Read, true) => opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build(),
-            (RingOperation::Write, true) => opcode::WriteFixed::new(file, bytes, length, index).offset(offset).build(),
-            (RingOperation::Read, false) => opcode::Read::new(file, bytes, length).offset(offset).build(),
-            (RingOperation::Write, false) => opcode::Write::new(file, bytes, length).offset(offset).build(),
-            (RingOperation::Flush, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
-        }
+        self.in_flight += pushed as usize;
+        self.queued += pushed;
     }
 
     /// Sends out what is queued and waits until `least` outcomes, or all that are in flight if those are fewer, can
@@ -189,14 +201,13 @@ impl Ring {
         if self.disabled {
             self.ring.submitter().register_enable_rings()?;
             self.disabled = false;
+            self.entrance.register();
         }
         loop {
             let least = least.min(self.in_flight) as u32;
-            // SAFETY: no argument is passed, and the entries in the queue are good (see `push`).
-            let entered =
-                unsafe { self.ring.submitter().enter::<()>(self.queued, least, EnterFlags::GETEVENTS.bits(), None) };
-            match entered {
-                Ok(taken) => self.queued -= taken as u32,
+            // SAFETY: the entries in the queue are good (see `push`).
+            match unsafe { self.entrance.enter(self.queued, least) } {
+                Ok(taken) => self.queued -= taken,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => return Ok(()),
                 Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
                 Err(error) => return Err(error),
@@ -213,8 +224,8 @@ impl Ring {
     }
 
     fn wait_for_one(&self) -> io::Result<()> {
-        // SAFETY: nothing is submitted, and no argument is passed.
-        match unsafe { self.ring.submitter().enter::<()>(0, 1, EnterFlags::GETEVENTS.bits(), None) } {
+        // SAFETY: nothing is submitted.
+        match unsafe { self.entrance.enter(0, 1) } {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
             _ => Ok(()),
         }
@@ -223,7 +234,8 @@ impl Ring {
     /// Hands every outcome that has arrived to `take`, oldest first.
     #[inline]
     pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
-        let is_no_op = self.file.is_none();
+        let is_no_op = self.means == Means::Nothing;
+        let mut reaped = 0;
         for outcome in self.ring.completion() {
             let mark = outcome.user_data();
             if mark == CANCELLATION {
@@ -236,14 +248,17 @@ impl Ring {
                 moved => Ok(moved as u32),
             };
             self.slots[slot as usize].in_flight = false;
-            self.in_flight -= 1;
+            reaped += 1;
             take(Reaped { slot, result });
         }
+        self.in_flight -= reaped;
     }
 
     #[inline]
     fn assert_free(&self, slot: u32) {
-        assert!(!self.slots[slot as usize].in_flight, "slot {slot} is in flight");
+        if self.slots[slot as usize].in_flight {
+            refuse_in_flight(slot);
+        }
     }
 
     /// Cancels what can be cancelled and waits for all the rest.
@@ -265,10 +280,11 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         let returned = self.in_flight == 0 || self.call_back().is_ok();
-        if self.registered {
+        if self.means == Means::Registered {
             // The limit on locked memory is given back now and not when the kernel gets round to it.
             let _ = self.ring.submitter().unregister_buffers();
         }
+        self.entrance.unregister();
         // SAFETY: neither is used again. Where the kernel may still hold slots, as after a switch of threads, the
         // buffers stay mapped for good: a leak is the only safe way out.
         unsafe {
@@ -278,6 +294,32 @@ impl Drop for Ring {
             }
         }
     }
+}
+
+/// Apart, and by value, so that the loop around it keeps its transfer in registers.
+#[cold]
+fn refuse_in_flight(slot: u32) -> ! {
+    panic!("slot {slot} is in flight");
+}
+
+/// A transfer in the kernel's words.
+#[inline]
+fn entry(means: Means, bytes: *mut u8, transfer: Transfer) -> squeue::Entry {
+    let Transfer { slot, operation, offset, length } = transfer;
+    let (file, index) = (Fixed(0), slot as u16);
+    let entry = match (means, operation) {
+        (Means::Nothing, _) => opcode::Nop::new().build(),
+        (_, RingOperation::Flush) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+        (Means::Registered, RingOperation::Read) => {
+            opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build()
+        }
+        (Means::Registered, RingOperation::Write) => {
+            opcode::WriteFixed::new(file, bytes, length, index).offset(offset).build()
+        }
+        (Means::Unregistered, RingOperation::Read) => opcode::Read::new(file, bytes, length).offset(offset).build(),
+        (Means::Unregistered, RingOperation::Write) => opcode::Write::new(file, bytes, length).offset(offset).build(),
+    };
+    entry.user_data(u64::from(length) << 32 | u64::from(slot))
 }
 
 #[cfg(test)]
@@ -320,12 +362,12 @@ mod tests {
     #[test]
     fn a_slot_in_flight_can_be_neither_seen_nor_sent_again() {
         let Some((_file, mut ring)) = ring(2, 4096) else { return };
-        ring.push(write(1, 0, 4096));
+        ring.push([write(1, 0, 4096)]);
         assert!(catch_unwind(AssertUnwindSafe(|| ring.slot(1).len())).is_err());
         assert!(catch_unwind(AssertUnwindSafe(|| ring.stamp(1, 16, 0))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(1, 0, 4096)))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(0, 0, 4097)))).is_err(), "longer than a slot");
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push(write(2, 0, 4096)))).is_err(), "no such slot");
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(1, 0, 4096)]))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(0, 0, 4097)]))).is_err(), "longer than a slot");
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(2, 0, 4096)]))).is_err(), "no such slot");
         assert_eq!(ring.slot(0).len(), 4096);
         assert_eq!(outcomes(&mut ring), [Reaped { slot: 1, result: Ok(4096) }]);
         assert_eq!(ring.slot(1).len(), 4096);
@@ -341,13 +383,13 @@ mod tests {
             let (file, run) = file();
             let mut ring = Ring::over(bare, Buffers::new(4, 512, 1).unwrap(), Some(run), registered).unwrap();
             assert!(registered || !ring.has_registered_buffers());
-            ring.push(write(3, 512, 512));
+            ring.push([write(3, 512, 512)]);
             assert_eq!(outcomes(&mut ring), [Reaped { slot: 3, result: Ok(512) }]);
             let mut bytes = [0; 512];
             file.read_at(&mut bytes, 512).unwrap();
             assert_eq!(bytes, ring.slot(3));
-            ring.push(Transfer { slot: 0, operation: RingOperation::Read, offset: 512, length: 512 });
-            ring.push(Transfer { slot: 1, operation: RingOperation::Flush, offset: 0, length: 0 });
+            ring.push([Transfer { slot: 0, operation: RingOperation::Read, offset: 512, length: 512 }]);
+            ring.push([Transfer { slot: 1, operation: RingOperation::Flush, offset: 0, length: 0 }]);
             assert_eq!(outcomes(&mut ring).len(), 2);
             assert_eq!(bytes, ring.slot(0));
         }
@@ -373,7 +415,7 @@ mod tests {
         let lean = ring.ring.params().is_setup_single_issuer();
         let refused = std::thread::scope(|scope| {
             let strange = scope.spawn(|| {
-                ring.push(write(0, 0, 65536));
+                ring.push([write(0, 0, 65536)]);
                 let refused = ring.submit_and_wait(1).is_err();
                 drop(ring);
                 refused

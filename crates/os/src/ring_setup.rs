@@ -21,9 +21,13 @@ pub fn available() -> Result<(), OsError> {
 /// Flags of a ring.
 type Flags = fn(&mut Builder);
 
-/// From the leanest on: completions are delivered when we ask and never interrupt us (Linux 6.1), or at least not
-/// by an interrupt between processors (5.19), or as it comes.
-pub(crate) const LEANEST: [Flags; 3] = [
+/// From the leanest on: entries are taken from the queue in turn, without a list of their places (Linux 6.6);
+/// completions are delivered when we ask and never interrupt us (6.1), or at least not by an interrupt between
+/// processors (5.19), or as it comes.
+pub(crate) const LEANEST: [Flags; 4] = [
+    |ring| {
+        ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all().setup_no_sqarray();
+    },
     |ring| {
         ring.setup_single_issuer().setup_defer_taskrun().setup_r_disabled().setup_submit_all();
     },
