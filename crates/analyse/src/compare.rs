@@ -6,6 +6,7 @@
 //! has every definition.
 
 use record::Record;
+use spec::Question;
 
 use crate::Findings;
 use crate::compare_cells::{Figure, Matched, Pair, matched, prior};
@@ -25,6 +26,8 @@ const ERROR: f64 = 0.05;
 pub struct Study<'a> {
     /// How it is called: its file.
     pub name: &'a str,
+    /// What it asked.
+    pub question: &'a Question,
     /// What the analysis says of it.
     pub findings: &'a Findings,
     /// Its records.
@@ -99,7 +102,7 @@ fn untested(
             p99: floor(&matched.pairs, Figure::P99, priors),
             cost: floor(&matched.pairs, Figure::Cost, priors),
         },
-        paths: matched.pairs.chunk_by(same).map(|pairs| path(pairs, priors, mhz)).collect(),
+        paths: matched.pairs.chunk_by(same).map(|pairs| path(pairs, &matched.asked_by_both, priors, mhz)).collect(),
         half_power: half_powers(a.findings, b.findings),
         cost: costs(a.findings, b.findings, mhz),
         price: None,
@@ -120,6 +123,7 @@ fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
         settings: pair.settings,
         runs_a: pair.a.runs(),
         runs_b: pair.b.runs(),
+        steady: pair.a.steady() && pair.b.steady(),
         mbps: change(Figure::Throughput).expect("a cell that moved nothing is left out"),
         p99_us: change(Figure::P99),
         charged_us: change(Figure::Cost),

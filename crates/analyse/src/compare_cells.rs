@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use record::Record;
-use spec::Pass;
+use spec::{Bytes, Pass, Question};
 
 use crate::compare_findings::{CellSettings, LeftOut};
 use crate::compare_spread::{Estimate, Prior};
@@ -30,10 +30,11 @@ pub(crate) struct CellRuns {
     mbps: Logs,
     p99_us: Logs,
     charged_us: Logs,
+    unsteady: bool,
     why_left_out: Option<&'static str>,
 }
 
-/// A cell in both.
+/// A cell that both studies have.
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
     pub settings: CellSettings,
@@ -48,9 +49,28 @@ pub(crate) struct Matched {
     pub only_a: Vec<CellSettings>,
     pub only_b: Vec<CellSettings>,
     pub left_out: Vec<LeftOut>,
+    /// Cells of A and of B that both questions ask for, measured in the other or not: among them are the peaks.
+    pub asked_by_both: [Vec<OwnCell>; 2],
+}
+
+/// A cell of one study.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnCell {
+    pub settings: CellSettings,
+    pub mbps: Logs,
 }
 
 impl CellSettings {
+    /// Whether a question has it on its axes.
+    fn is_asked_by(&self, question: &Question) -> bool {
+        question.bs.contains(&Bytes(self.bs_bytes))
+            && question.iodepth.contains(&self.iodepth)
+            && question.cache.contains(&self.cache)
+            && question.directions.contains(&self.rw)
+            && question.experiments.iter().any(|experiment| experiment.pattern() == self.pattern)
+            && question.threads == self.threads
+    }
+
     fn of_record(record: &Record) -> Option<Self> {
         let workload = &record.run.workload;
         Some(Self {
@@ -93,6 +113,12 @@ impl Logs {
         self.0.iter().map(|log| (log - mean).powi(2)).sum()
     }
 
+    /// The variance of one run, with what all cells know of it, and its degrees of freedom; `None` of a single run.
+    pub fn moderated(&self, prior: Option<Prior>) -> Option<(f64, f64)> {
+        let freedom = self.count().checked_sub(1).filter(|freedom| *freedom > 0)?;
+        Some(prior?.moderated(self.squares() / freedom as f64, freedom))
+    }
+
     /// Whether there is a number for every run, of which there is one at least.
     fn sound(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|log| log.is_finite())
@@ -102,6 +128,11 @@ impl Logs {
 impl CellRuns {
     pub fn runs(&self) -> usize {
         self.mbps.count()
+    }
+
+    /// Whether each of its runs was steady.
+    pub fn steady(&self) -> bool {
+        !self.unsteady
     }
 
     pub fn logs(&self, figure: Figure) -> &Logs {
@@ -127,15 +158,9 @@ impl Pair {
         (a.count() > 1 && b.count() > 1).then(|| ((a.squares() + b.squares()) / freedom as f64, freedom))
     }
 
-    /// The variance of one run, with what all cells know of it, and its degrees of freedom.
-    pub fn moderated(&self, figure: Figure, prior: Option<Prior>) -> Option<(f64, f64)> {
-        let (variance, freedom) = self.variance(figure)?;
-        Some(prior?.moderated(variance, freedom))
-    }
-
     /// ln(B / A) with its error; `None` where a single run leaves none.
     pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
-        let (variance, freedom) = self.moderated(figure, prior)?;
+        let (variance, freedom) = self.variance(figure).zip(prior).map(|((v, f), prior)| prior.moderated(v, f))?;
         let (a, b) = self.logs(figure)?;
         let runs = 1.0 / a.count() as f64 + 1.0 / b.count() as f64;
         Some(Estimate { log_ratio: b.mean() - a.mean(), error: (variance * runs).sqrt(), freedom })
@@ -150,9 +175,10 @@ pub(crate) fn prior(pairs: &[Pair], figure: Figure) -> Option<Prior> {
 
 /// Matches the cells of two studies by their settings; the engine may differ.
 pub(crate) fn matched(a: &Study<'_>, b: &Study<'_>) -> Matched {
-    let mut of_a = cells(a);
-    let mut matched = Matched::default();
-    for (settings, in_b) in cells(b) {
+    let (mut of_a, of_b) = (cells(a), cells(b));
+    let asked_by_both = [&of_a, &of_b].map(|cells| own_cells(cells, a.question, b.question));
+    let mut matched = Matched { asked_by_both, ..Matched::default() };
+    for (settings, in_b) in of_b {
         match of_a.remove(&settings) {
             None => matched.only_b.push(settings),
             Some(in_a) => match left_out(&in_a, &in_b) {
@@ -163,6 +189,13 @@ pub(crate) fn matched(a: &Study<'_>, b: &Study<'_>) -> Matched {
     }
     matched.only_a = of_a.into_keys().collect();
     matched
+}
+
+fn own_cells(cells: &BTreeMap<CellSettings, CellRuns>, a: &Question, b: &Question) -> Vec<OwnCell> {
+    let usable = cells
+        .iter()
+        .filter(|(settings, cell)| cell.why_left_out.is_none() && settings.is_asked_by(a) && settings.is_asked_by(b));
+    usable.map(|(settings, cell)| OwnCell { settings: *settings, mbps: cell.mbps.clone() }).collect()
 }
 
 fn left_out(a: &CellRuns, b: &CellRuns) -> Option<String> {
@@ -176,20 +209,17 @@ fn left_out(a: &CellRuns, b: &CellRuns) -> Option<String> {
 
 fn cells(study: &Study<'_>) -> BTreeMap<CellSettings, CellRuns> {
     let mut cells: BTreeMap<CellSettings, CellRuns> = BTreeMap::new();
-    for record in study.records.iter().filter(|record| record.run.pass == Pass::Plain) {
-        let Some(settings) = CellSettings::of_record(record) else { continue };
-        let cell = cells.entry(settings).or_default();
-        if record.elapsed_ns > 0 && record.bytes > 0 && record.ios > 0 {
-            cell.mbps.add(record.mbps());
-            cell.p99_us.add(record.latency.quantile_ns(0.99) as f64 / 1e3);
-            cell.charged_us.add(record.cpu.us_per_io(record.cpu.charged_ns()).unwrap_or(0.0));
-        }
+    for finding in &study.findings.cells {
+        let cell = cells.entry(CellSettings::of_cell(finding)).or_default();
+        finding.run_mbps.iter().for_each(|mbps| cell.mbps.add(*mbps));
+        finding.run_charged_us.iter().for_each(|us| cell.charged_us.add(*us));
+        cell.unsteady |= !finding.steady;
+        cell.why_left_out = cell.why_left_out.or(why_left_out(finding));
     }
-    for (settings, cell) in &mut cells {
-        let findings = study.findings.cells.iter().filter(|cell| CellSettings::of_cell(cell) == *settings);
-        cell.why_left_out = findings.filter_map(why_left_out).next();
-        if cell.mbps.count() == 0 {
-            cell.why_left_out = Some("nothing was moved");
+    let plain = study.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
+    for record in plain {
+        if let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) {
+            cell.p99_us.add(record.latency.quantile_ns(0.99) as f64 / 1e3);
         }
     }
     cells

@@ -136,6 +136,8 @@ pub struct CellComparison {
     pub runs_a: usize,
     /// Runs of it in B.
     pub runs_b: usize,
+    /// Whether it was steady within its runs in both.
+    pub steady: bool,
     /// Throughput.
     pub mbps: Change,
     /// 99th percentile of latency, of each run; `null` where a run has none.
@@ -177,7 +179,7 @@ pub struct PathComparison {
     pub charged_us: Option<Change>,
     /// The same in thousands of processor cycles, where both processors' speeds are known.
     pub charged_kilocycles: Option<[f64; 2]>,
-    /// The best of the common cells in each study.
+    /// The best cell of each study, of those that both questions ask for; of those with several runs, if there are.
     pub peak_mbps: Change,
     /// Where A has its peak.
     pub peak_at_a: CellSettings,

@@ -51,7 +51,8 @@ fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<String> {
             notes.push(format!("The {what} differ: {of_a} in A, {of_b} in B."));
         }
     };
-    differ("targets", a.target.clone(), b.target.clone());
+    let (target_a, target_b) = what_differs(&a.target, &b.target);
+    differ("targets", target_a, target_b);
     let computer = |machine: &Machine| format!("{} x {}", machine.cpus, machine.cpu_model);
     differ("processors", computer(&a.machine), computer(&b.machine));
     differ("kernels", a.machine.kernel.clone(), b.machine.kernel.clone());
@@ -67,6 +68,19 @@ fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<String> {
     notes
 }
 
+/// Two targets without what simulated ones have in common: each has a dozen constants.
+fn what_differs(a: &str, b: &str) -> (String, String) {
+    let constants = |text: &str| text.strip_prefix("sim:").map(|rest| rest.split(',').map(str::to_string).collect());
+    let (Some(of_a), Some(of_b)): (Option<Vec<String>>, Option<Vec<String>>) = (constants(a), constants(b)) else {
+        return (a.to_string(), b.to_string());
+    };
+    let own = |of: &[String], other: &[String]| {
+        let own: Vec<&str> = of.iter().filter(|one| !other.contains(one)).map(String::as_str).collect();
+        format!("sim:{}", own.join(","))
+    };
+    (own(&of_a, &of_b), own(&of_b, &of_a))
+}
+
 fn coverage(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let common = comparison.cells.len();
@@ -75,6 +89,13 @@ fn coverage(comparison: &Comparison) -> Vec<String> {
         notes.push(format!(
             "{once} of {common} common cells were run once in A or in B: they have no interval, and no difference is \
              claimed for them."
+        ));
+    }
+    let unsteady = comparison.cells.iter().filter(|cell| !cell.steady).count();
+    if unsteady > 0 {
+        notes.push(format!(
+            "{unsteady} of {common} common cells were not steady within their runs in A or in B, so that a mean says \
+             little of them."
         ));
     }
     let alone: Vec<String> = [("A", comparison.only_a.len()), ("B", comparison.only_b.len())]

@@ -2,17 +2,29 @@
 //! and processor cost leave.
 
 use crate::compare::Priors;
-use crate::compare_cells::{Figure, Pair};
-use crate::compare_findings::{Change, CostComparison, CostTerm, HalfPowerComparison, PathComparison};
+use crate::compare_cells::{Figure, OwnCell, Pair};
+use crate::compare_findings::{CellSettings, Change, CostComparison, CostTerm, HalfPowerComparison, PathComparison};
 use crate::compare_spread::Estimate;
 use crate::path::path_words;
 use crate::{Cost, Curve, Findings, Interval};
 
 /// The common cells of one path, of which there is at least one.
-pub(crate) fn path(pairs: &[Pair], priors: &Priors, mhz: Option<[f64; 2]>) -> PathComparison {
+pub(crate) fn path(
+    pairs: &[Pair],
+    asked_by_both: &[Vec<OwnCell>; 2],
+    priors: &Priors,
+    mhz: Option<[f64; 2]>,
+) -> PathComparison {
     let settings = pairs[0].settings;
     let charged_us = mean_change(pairs, Figure::Cost, priors);
-    let (peak_a, peak_b) = (peak(pairs, |pair| pair.a.logs(Figure::Throughput).mean()), peak_of_b(pairs));
+    let of_pairs = [0, 1].map(|study| {
+        let side = |pair: &Pair| if study == 0 { pair.a.clone() } else { pair.b.clone() };
+        let own = pairs
+            .iter()
+            .map(|pair| OwnCell { settings: pair.settings, mbps: side(pair).logs(Figure::Throughput).clone() });
+        own.collect::<Vec<_>>()
+    });
+    let [peak_a, peak_b] = [0, 1].map(|study| peak(&settings, &asked_by_both[study], &of_pairs[study]));
     PathComparison {
         path: path_words(settings.pattern, settings.cache, settings.rw),
         pattern: settings.pattern,
@@ -24,7 +36,7 @@ pub(crate) fn path(pairs: &[Pair], priors: &Priors, mhz: Option<[f64; 2]>) -> Pa
         p99_us: mean_change(pairs, Figure::P99, priors),
         charged_us,
         charged_kilocycles: charged_us.zip(mhz).map(|(us, [a, b])| [us.a * a / 1e3, us.b * b / 1e3]),
-        peak_mbps: peak_change(peak_a, peak_b, priors),
+        peak_mbps: peak_change(&peak_a, &peak_b, priors),
         peak_at_a: peak_a.settings,
         peak_at_b: peak_b.settings,
     }
@@ -53,25 +65,25 @@ fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change
     ))
 }
 
-fn peak(pairs: &[Pair], height: impl Fn(&Pair) -> f64) -> &Pair {
-    pairs.iter().max_by(|one, other| height(one).total_cmp(&height(other))).expect("a path has a cell")
+/// The fastest cell of one study on the path of `settings`; of those run several times, if there are.
+fn peak(settings: &CellSettings, asked: &[OwnCell], common: &[OwnCell]) -> OwnCell {
+    let path = |settings: &CellSettings| (settings.pattern, settings.rw, settings.cache);
+    let own = || asked.iter().chain(common).filter(|cell| path(&cell.settings) == path(settings));
+    let repeated = own().any(|cell| cell.mbps.count() > 1);
+    let eligible = own().filter(|cell| cell.mbps.count() > 1 || !repeated);
+    let best = eligible.max_by(|one, other| one.mbps.mean().total_cmp(&other.mbps.mean()));
+    best.expect("a path has a common cell").clone()
 }
 
-fn peak_of_b(pairs: &[Pair]) -> &Pair {
-    peak(pairs, |pair| pair.b.logs(Figure::Throughput).mean())
-}
-
-/// The best cell of B over the best of A, wherever each is.
-fn peak_change(at_a: &Pair, at_b: &Pair, priors: &Priors) -> Change {
-    let prior = priors.of_figure(Figure::Throughput);
-    let (a, b) = (at_a.a.logs(Figure::Throughput), at_b.b.logs(Figure::Throughput));
-    let moderated = |pair: &Pair| pair.moderated(Figure::Throughput, prior);
-    let estimate = moderated(at_a).zip(moderated(at_b)).map(|(of_a, of_b)| Estimate {
-        log_ratio: b.mean() - a.mean(),
-        error: (of_a.0 / a.count() as f64 + of_b.0 / b.count() as f64).sqrt(),
+/// The peak of B over that of A, wherever each is.
+fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors) -> Change {
+    let moderated = |cell: &OwnCell| cell.mbps.moderated(priors.of_figure(Figure::Throughput));
+    let estimate = moderated(a).zip(moderated(b)).map(|(of_a, of_b)| Estimate {
+        log_ratio: b.mbps.mean() - a.mbps.mean(),
+        error: (of_a.0 / a.mbps.count() as f64 + of_b.0 / b.mbps.count() as f64).sqrt(),
         freedom: of_a.1.min(of_b.1),
     });
-    Change::of_logs(a.mean(), b.mean(), estimate)
+    Change::of_logs(a.mbps.mean(), b.mbps.mean(), estimate)
 }
 
 /// Half power at each depth of each path on which both studies have a curve.

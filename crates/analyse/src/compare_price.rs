@@ -16,23 +16,25 @@ const MEGABYTES: u64 = 1 << 20;
 
 /// The table for these prices, both above 0.
 pub fn price(a: &Study<'_>, b: &Study<'_>, prices: [f64; 2]) -> PriceTable {
-    let mut missing = Vec::new();
-    let a = row("A", a.findings, prices[0], &mut missing);
-    let b = row("B", b.findings, prices[1], &mut missing);
+    let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+    let a = row(a.findings, prices[0], &mut of_a);
+    let b = row(b.findings, prices[1], &mut of_b);
+    let missing = sentences(&of_a, &of_b);
     PriceTable { a, b, missing }
 }
 
-fn row(name: &str, findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
+fn row(findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
     let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
     if gb.is_none() {
-        missing.push(format!("{name} does not know the capacity of its device."));
+        missing.push("the capacity of the device".to_string());
     }
     for (bytes, what) in [(KILOBYTES, "8 KiB"), (MEGABYTES, "1 MiB")] {
         let depths: Vec<u32> = reads(findings, bytes).map(CellFinding::total_depth).collect();
         if depths.is_empty() {
-            missing.push(format!("{name} has no random direct reads of {what}."));
+            let flags = format!("--experiments random --rw read --bs {}", what.replace(' ', ""));
+            missing.push(format!("random direct reads of {what} ({flags} measures them)"));
         } else if !depths.contains(&1) {
-            missing.push(format!("{name} has no random direct reads of {what} one at a time."));
+            missing.push(format!("random direct reads of {what} one at a time (--iodepth 1 measures them)"));
         }
     }
     PriceRow {
@@ -42,6 +44,15 @@ fn row(name: &str, findings: &Findings, price: f64, missing: &mut Vec<String>) -
         one_deep: accesses(findings, price, |cell| cell.total_depth() == 1),
         best: accesses(findings, price, |_| true),
     }
+}
+
+/// What each lacks, a sentence a thing.
+fn sentences(of_a: &[String], of_b: &[String]) -> Vec<String> {
+    let in_both = of_a.iter().filter(|one| of_b.contains(one)).map(|one| format!("Neither study has {one}."));
+    let in_one = |own: &'_ [String], other: &'_ [String], name: &str| -> Vec<String> {
+        own.iter().filter(|one| !other.contains(one)).map(|one| format!("{name} does not have {one}.")).collect()
+    };
+    in_both.chain(in_one(of_a, of_b, "A")).chain(in_one(of_b, of_a, "B")).collect()
 }
 
 fn reads(findings: &Findings, bytes: u64) -> impl Iterator<Item = &CellFinding> {

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use analyse::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use spec::{Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Switch, Target, Workload};
 
@@ -25,6 +26,8 @@ pub enum Command {
     Probe(ProbeArgs),
     /// The report again, from a study file
     Report(ReportArgs),
+    /// Two studies: do they differ, in what, and by how much
+    Compare(CompareArgs),
     /// A study's records, for other programs
     Export(ExportArgs),
 }
@@ -161,6 +164,34 @@ pub struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The study that changes are counted from
+    pub a: PathBuf,
+    /// The study that is held against it
+    pub b: PathBuf,
+    /// Write a page with both studies' curves to this file as well
+    #[arg(long)]
+    pub html: Option<PathBuf>,
+    /// Print the comparison as JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 1 if this holds, such as 'random read peak < -5%'; may be given several times
+    ///
+    /// A condition is [sequential|random] [read|write|all] [both|os|device|none] QUANTITY <|<=|>|>= PERCENT%, on the
+    /// change from A to B in percent of A. QUANTITY is one of: peak (the best common cell of a path), throughput,
+    /// cost (charged processor time a request) and p99 (of latency), each the mean over a path's common cells, and
+    /// half_power (n1/2, the block size at which half of a request's time is overhead, at each depth). It is held
+    /// against each path (pattern, direction and cache setting) that it names, and holds if it does on any: the
+    /// estimate has to be on the side named, and where no change at all would not be, the 95% interval has to lie
+    /// clear of no change, so that chance alone fails nothing. What was run once has no interval and fails nothing
+    #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
+    pub fail_if: Vec<Condition>,
+    /// Prices of A and B, for what each gives for the money: GB/$, KAPS/$ (random 8 KiB reads/s), MAPS/$ (1 MiB)
+    #[arg(long, value_name = "A,B", value_parser = prices)]
+    pub price: Option<[f64; 2]>,
+}
+
+#[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The study file
     pub study: PathBuf,
@@ -209,6 +240,14 @@ fn one_size(text: &str) -> Result<Bytes, ParseError> {
         Bytes(0) => Err(ParseError::new(text, 0, "a size is at least one byte")),
         size => Ok(size),
     }
+}
+
+fn prices(text: &str) -> Result<[f64; 2], ParseError> {
+    let prices = spec::list(text, |item| match item.trim().parse::<f64>() {
+        Ok(price) if price > 0.0 && price.is_finite() => Ok(vec![price]),
+        _ => Err(ParseError::new(item, 0, "a price above 0 is wanted here, such as 209 or 534.50")),
+    })?;
+    prices.try_into().map_err(|_| ParseError::new(text, 0, "two prices are wanted, A's and B's, such as 534,209"))
 }
 
 fn one_count(text: &str) -> Result<u32, ParseError> {

@@ -10,7 +10,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Command, CommandLine};
+use commands::compare::ConditionHolds;
 
+/// A finding crosses a threshold that the user set.
+const EXIT_CONDITION: u8 = 1;
 /// An error: bad input, or something that the system refused.
 const EXIT_ERROR: u8 = 2;
 
@@ -20,6 +23,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Export(args) => commands::export::export(&args),
     };
     match outcome {
@@ -27,7 +31,7 @@ fn main() -> ExitCode {
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("halfpower: {error:#}");
-            ExitCode::from(EXIT_ERROR)
+            ExitCode::from(if error.is::<ConditionHolds>() { EXIT_CONDITION } else { EXIT_ERROR })
         }
     }
 }

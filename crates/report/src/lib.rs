@@ -1,5 +1,8 @@
 //! How is it told? Findings enter; terminal text, HTML and JSON leave, to any writer.
 
+mod compare;
+mod compare_html;
+mod compare_tables;
 mod environment;
 mod html;
 mod html_advice;
@@ -14,6 +17,8 @@ mod json;
 mod run;
 mod terminal;
 
+pub use compare::{compare_json, compare_text};
+pub use compare_html::compare_html;
 pub use environment::environment_text;
 pub use html::html;
 pub use json::json;

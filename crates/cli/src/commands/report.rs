@@ -48,7 +48,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
 }
 
 /// As wide as the terminal, in colour only where there is one and nobody objects (NO_COLOR).
-fn style() -> Style {
+pub fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
