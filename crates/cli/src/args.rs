@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use analyse::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use spec::{Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Switch, Target, Workload};
+use spec::{
+    Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Switch, Target,
+    Workload,
+};
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
 /// application there.
@@ -56,6 +59,9 @@ pub struct StudyArgs {
     /// Time for the whole study
     #[arg(long, value_parser = parse::<Nanos>, default_value = "2m")]
     pub budget: Nanos,
+    /// Time that each window stays open [default: the planner's choice, so that the runs fit the budget]
+    #[arg(short = 'd', long, value_parser = parse::<Nanos>)]
+    pub runtime: Option<Nanos>,
     /// Fewest runs of a cell
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 3)]
     pub repeats: u32,

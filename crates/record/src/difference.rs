@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 14] {
+fn parts(question: &Question) -> [(&'static str, String); 15] {
     let Question {
         target,
         experiments,
@@ -29,6 +29,7 @@ fn parts(question: &Question) -> [(&'static str, String); 14] {
         engine,
         size,
         budget,
+        runtime,
         repeats,
         peak,
         seed,
@@ -45,6 +46,7 @@ fn parts(question: &Question) -> [(&'static str, String); 14] {
         ("engine", engine.to_string()),
         ("size", size.map_or("not set".to_string(), |size| size.to_string())),
         ("budget", budget.to_string()),
+        ("window", runtime.map_or("the planner's".to_string(), |runtime| runtime.to_string())),
         ("number of repeats", repeats.to_string()),
         ("peak", peak.map_or("not set".to_string(), |peak| peak.to_string())),
         ("seed", seed.to_string()),

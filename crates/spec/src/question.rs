@@ -52,6 +52,9 @@ pub struct Question {
     pub size: Option<Bytes>,
     /// Time that the whole study may take.
     pub budget: Nanos,
+    /// Length of every window; `None` lets the planner choose.
+    #[serde(default)]
+    pub runtime: Option<Nanos>,
     /// Fewest runs of a cell.
     pub repeats: u32,
     /// What the data sheet says the target can do.
@@ -77,6 +80,7 @@ impl Question {
             engine: EngineName::Auto,
             size: None,
             budget: Nanos(120_000_000_000),
+            runtime: None,
             repeats: 3,
             peak: None,
             seed: 1,

@@ -52,6 +52,9 @@ fn question(args: &StudyArgs) -> Result<Question> {
     if args.budget < LEAST_BUDGET {
         bail!("--budget {} is too little to measure anything; give at least {LEAST_BUDGET}", args.budget);
     }
+    if args.runtime == Some(Nanos(0)) {
+        bail!("--runtime 0 measures nothing; give it a time such as 1s");
+    }
     let target = match &args.target {
         Target::Path(path) => {
             let whole = path.canonicalize();
@@ -70,6 +73,7 @@ fn question(args: &StudyArgs) -> Result<Question> {
         engine: args.common.engine,
         size: args.common.size,
         budget: args.budget,
+        runtime: args.runtime,
         repeats: args.repeats,
         peak: args.peak,
         seed: args.common.seed,
@@ -187,6 +191,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.budget != usual.budget, format!("--budget {}", question.budget));
     add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
     add(question.seed != usual.seed, format!("--seed {}", question.seed));
+    question.runtime.iter().for_each(|runtime| add(true, format!("--runtime {runtime}")));
     question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));
     question.size.iter().for_each(|size| add(true, format!("--size {size}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
