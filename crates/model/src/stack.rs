@@ -293,7 +293,11 @@ impl Stack {
         match &mut self.network {
             None => self.complete(number),
             Some(network) => {
-                let at = network.answer(self.clock, operation, length, &mut self.host.processors);
+                let mut at = self.clock;
+                if let Some(packet_ps) = network.packet_ps().filter(|_| operation == Operation::Read) {
+                    at = self.transport.cross(at, length, packet_ps);
+                }
+                let at = network.answer(at, operation, length, &mut self.host.processors);
                 self.agenda.add(at, Event::Answered(number));
             }
         }
@@ -343,7 +347,10 @@ impl Path for Stack {
         match &mut self.network {
             None => self.enter(number),
             Some(network) => {
-                let at = network.ask(self.clock, operation, length, &mut self.host.processors);
+                let mut at = network.ask(self.clock, operation, length, &mut self.host.processors);
+                if let Some(packet_ps) = network.packet_ps().filter(|_| operation == Operation::Write) {
+                    at = self.transport.cross(at, length, packet_ps);
+                }
                 self.agenda.add(at, Event::Asked(number));
             }
         }

@@ -15,9 +15,6 @@ use crate::system::{Disk, Gather, Reorder};
 const KIB: u64 = 1024;
 const PS_PER_US: f64 = 1e6;
 
-/// A segment of the write buffer takes no more bytes once it has so many.
-const MOST_MERGED: u32 = 32 * 1024;
-
 /// What a command asks of the drive.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
@@ -71,6 +68,7 @@ pub struct Drive {
     buffer: u64,
     segments: usize,
     batch: u64,
+    merged: u32,
     write_pace: f64,
     gather: Gather,
     from_anywhere: bool,
@@ -112,6 +110,7 @@ impl Drive {
             buffer: disk.write_buffer_kib * KIB,
             segments: disk.write_segments as usize,
             batch: disk.write_batch_kib * KIB,
+            merged: disk.write_merge_kib * KIB as u32,
             write_pace: disk.write_pace,
             gather: if write_cache { disk.back } else { disk.through },
             from_anywhere: disk.writes_from_anywhere && !write_cache,
@@ -192,7 +191,7 @@ impl Drive {
             self.dirty_bytes += u64::from(job.length);
             match self.dirty.back_mut() {
                 // What follows shares a segment with what it follows.
-                Some(last) if last.end() == job.offset && last.length < MOST_MERGED => {
+                Some(last) if last.end() == job.offset && last.length < self.merged => {
                     last.length += job.length;
                 }
                 _ => {

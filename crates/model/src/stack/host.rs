@@ -81,8 +81,8 @@ impl Host {
         let mut read = Price::of(host.read);
         let mut write = Price::of(host.write);
         if setting.dynamic {
-            read = read.plus(Price::of(host.dynamic));
-            write = write.plus(Price::of(host.dynamic));
+            read = read.plus(Price::of(host.dynamic_read));
+            write = write.plus(Price::of(host.dynamic_write));
         }
         match setting.array {
             crate::Array::Separate => {}

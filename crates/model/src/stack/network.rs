@@ -39,6 +39,11 @@ impl Network {
         }
     }
 
+    /// What a packet costs the server's peripheral bus, in picoseconds; `None` where there is no wire.
+    pub fn packet_ps(&self) -> Option<f64> {
+        self.constants.wire_mbps.map(|_| self.constants.packet_us * PS_PER_US)
+    }
+
     pub fn client_time(&self) -> ProcessorTime {
         self.client.time()
     }
@@ -53,7 +58,7 @@ impl Network {
             if stalls { stall_ms * PS_PER_MS } else { 0.0 }
         } else {
             let stalls = constants.read_stalls_from_kib.is_some_and(|from| length >= from * KIB);
-            if stalls { length.div_ceil(PIECE) as f64 * constants.read_stall_ms * PS_PER_MS } else { 0.0 }
+            if stalls { (length as f64 / PIECE as f64).powf(1.5) * constants.read_stall_ms * PS_PER_MS } else { 0.0 }
         }
     }
 

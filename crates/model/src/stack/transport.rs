@@ -15,6 +15,8 @@ use crate::{Moment, Operation, Setting};
 const PS_PER_US: f64 = 1e6;
 const KIB: f64 = 1024.0;
 const PAGE: f64 = 4096.0;
+/// Bytes of data in an Ethernet frame of 1500.
+const PACKET: f64 = 1460.0;
 
 /// One command to one drive.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +39,7 @@ pub struct Transport {
     bus_ps_per_byte: f64,
     contention_ps_per_byte: f64,
     command_ps: f64,
+    rest_ps: u64,
     list_ps_per_byte: f64,
     adapter_ps_per_byte: [f64; 2],
     pci_ps_per_byte: [f64; 2],
@@ -74,6 +77,7 @@ impl Transport {
             setup_ps: (system.bus.setup_us * PS_PER_US) as u64,
             bus_ps_per_byte: ps_per_byte(system.bus.mbps),
             contention_ps_per_byte: system.bus.contention_us_per_kib * PS_PER_US / KIB,
+            rest_ps: (system.adapter.rest_us * PS_PER_US) as u64,
             command_ps: system.adapter.command_us * PS_PER_US,
             list_ps_per_byte: system.adapter.list_us_per_page * PS_PER_US / PAGE,
             adapter_ps_per_byte: [own(system.adapter.read_mbps), own(system.adapter.write_mbps)],
@@ -255,7 +259,16 @@ impl Transport {
         let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps;
         let adapter = self.adapter_of(piece.disk);
         let end = self.adapter[adapter].take(now, own_ps as u64);
+        self.adapter[adapter].take(now, self.rest_ps);
         self.pci.pace(end, (bytes * self.pci_ps_per_byte[side]) as u64)
+    }
+
+    /// Data that have nothing to do with the disks cross the peripheral bus: `packet_ps` more for each packet.
+    pub fn cross(&mut self, now: Moment, bytes: u32, packet_ps: f64) -> Moment {
+        let bytes = f64::from(bytes);
+        let packets = (bytes / PACKET).ceil();
+        let span_ps = bytes * (self.pci_ps_per_byte[0] + self.list_ps_per_byte) + packets * packet_ps;
+        self.pci.take(now, span_ps as u64)
     }
 
     /// A command is over; gives its transfer.

@@ -65,9 +65,12 @@ pub struct Host {
     pub read: Cost,
     /// Cost of an unbuffered write.
     pub write: Cost,
-    /// What a dynamic volume adds to each.
+    /// What a dynamic volume adds to a read.
     #[serde(default = "nothing")]
-    pub dynamic: Cost,
+    pub dynamic_read: Cost,
+    /// The same for a write.
+    #[serde(default = "nothing")]
+    pub dynamic_write: Cost,
     /// What striping over several disks adds to a read and a write.
     #[serde(default = "nothing")]
     pub striped_read: Cost,
@@ -174,6 +177,9 @@ pub struct Adapter {
     /// the first piece; later pieces' lists are fetched while data move.
     #[serde(default)]
     pub list_us_per_page: f64,
+    /// Time for which it is busy after a command has passed, in microseconds.
+    #[serde(default)]
+    pub rest_us: f64,
     /// Limit of its own on data to memory, in MB/s.
     pub read_mbps: Option<f64>,
     /// Limit of its own on data from memory, in MB/s.
@@ -260,8 +266,11 @@ pub struct Disk {
     pub keeps_read: bool,
     /// Buffer for written data, in KiB.
     pub write_buffer_kib: u64,
-    /// Write commands that the buffer holds.
+    /// Stretches of written data that the buffer holds.
     pub write_segments: u32,
+    /// A stretch takes in writes that follow it until it has so many KiB; 0 for one command a stretch.
+    #[serde(default)]
+    pub write_merge_kib: u32,
     /// Written data, in KiB, that it lets gather before it turns from reading to writing.
     pub write_batch_kib: u64,
     /// Rate of writing over rate of reading.
@@ -293,6 +302,9 @@ fn one() -> f64 {
 pub struct Network {
     /// The wire in MB/s; `None` where client and server are the same machine.
     pub wire_mbps: Option<f64>,
+    /// What the server's peripheral bus spends on a packet of 1460 bytes besides its data, in microseconds.
+    #[serde(default)]
+    pub packet_us: f64,
     /// Client's processors (the server is the system's host).
     pub client_processors: u32,
     /// Client's cost of a read.
@@ -316,7 +328,7 @@ pub struct Network {
     pub write_stall_more_ms: f64,
     /// Reads from this size on stall, in KiB.
     pub read_stalls_from_kib: Option<u64>,
-    /// Time for which each 64 KiB of such a read stalls, in ms.
+    /// Time for which a read of 64 KiB stalls, in ms; one of n times as much stalls n x sqrt(n) times as long.
     #[serde(default)]
     pub read_stall_ms: f64,
 }

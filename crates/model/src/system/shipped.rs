@@ -25,5 +25,18 @@ macro_rules! shipped {
 
 /// Every system that ships with the crate: older first.
 pub fn systems() -> &'static [Shipped] {
-    shipped!["nt4-ultrawide", "win2k-atlas10k", "win2k-3ware5400"]
+    shipped![
+        "nt4-fastwide",
+        "nt4-ultrawide",
+        "nt4sp6-ultrawide",
+        "win2k-ultrawide",
+        "win2k-atlas10k",
+        "win2k-fireball",
+        "win2k-3ware5400",
+        "win2k-3ware6800",
+        "win2k-maxtor",
+        "win2k-unc",
+        "win2k-mapped",
+        "win2k-gigabit",
+    ]
 }
