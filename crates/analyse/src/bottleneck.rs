@@ -20,6 +20,8 @@ const AT_PEAK: f64 = 0.9;
 const FULL: f64 = 0.9;
 /// Share of a ceiling that was seen from which on a cell stands on it.
 const AT_CEILING: f64 = 0.95;
+/// Share of such a ceiling above which a cell is not stopped by it, whatever other cells are.
+const ABOVE_CEILING: f64 = 1.1;
 /// Gain from more depth that is none.
 const NO_GAIN: f64 = 0.03;
 /// Share of a core below which its saturation cannot be told from what was charged.
@@ -34,30 +36,44 @@ pub(crate) struct Evidence<'a> {
     pub paths: &'a [(Path<'a>, Regimes<'a>)],
     /// Processors of the machine; 0 where that is not known.
     pub cpus: u32,
+    /// Whether a hypervisor or container stands between the machine and its devices.
+    pub virtualised: bool,
+}
+
+/// The judgement: the ladder with the narrowest level marked, why it is that one, and the same in one sentence.
+pub(crate) struct Judgement {
+    pub ladder: Vec<LevelFinding>,
+    pub bottleneck: Bottleneck,
+    pub sentence: String,
 }
 
 /// One level that could be the limit: its name, why it is, and its place in the ladder where it has none yet.
 struct Verdict {
     level: String,
     why: String,
+    /// What stops it and how that is known, for whoever reads one sentence: to stand after a colon, without its stop.
+    short: String,
 }
 
-/// The ladder with the narrowest marked, and why it is that one.
-pub(crate) fn judge(evidence: &Evidence<'_>) -> (Vec<LevelFinding>, Bottleneck) {
+/// What stops the path.
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut ladder = ladder(evidence.levels, evidence.cells);
     let Some((path, regimes, cell)) = evidence.best() else {
         let why = nothing_to_judge(evidence.cells);
-        return (ladder, Bottleneck { level: "unknown".into(), why, next: "unknown".into() });
+        let sentence = format!("What stops it is not known. {why}");
+        let bottleneck = Bottleneck { level: "unknown".into(), why, next: "unknown".into() };
+        return Judgement { ladder, bottleneck, sentence };
     };
     let verdict = at_advertised_peak(evidence, path, cell)
         .or_else(|| at_full_processor(evidence, path, cell))
-        .or_else(|| at_unnamed_ceiling(path, regimes, cell))
+        .or_else(|| at_unnamed_ceiling(evidence, path, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_latency(path, regimes, cell));
     let next = next(evidence, regimes, cell, &verdict.level);
     mark(&mut ladder, &verdict.level, cell);
+    let sentence = format!("What stops it: {}.", verdict.short);
     let why = verdict.why + &small_requests(evidence);
-    (ladder, Bottleneck { level: verdict.level, why, next })
+    Judgement { ladder, bottleneck: Bottleneck { level: verdict.level, why, next }, sentence }
 }
 
 impl<'a> Evidence<'a> {
@@ -102,7 +118,10 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
             level_name(level),
             level.source
         );
-        return Some(Verdict { level: level_name(level), why });
+        let share = format::percent(cell.mbps.value / pap);
+        let short =
+            format!("the {}, which advertises {}; {share} of that was reached", level_name(level), format::mbps(pap));
+        return Some(Verdict { level: level_name(level), why, short });
     }
     let requests = |level: &&Level| {
         let holds = level.direction.is_none_or(|direction| direction == path.rw);
@@ -119,7 +138,8 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
         level_name(level),
         level.source
     );
-    Some(Verdict { level: level_name(level), why })
+    let short = format!("the {}, which admits {}; {share} of that was reached", level_name(level), format::iops(pap));
+    Some(Verdict { level: level_name(level), why, short })
 }
 
 /// Processors that the run's requests can be issued from.
@@ -140,38 +160,56 @@ fn at_full_processor(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindin
         (busy / cpus, format!("the machine's {}, by what the soaker lost", processors(cpus)))
     };
     let why = format!("{} and keep {} busy {}.", reach(path, cell), of, format::percent(share.min(1.0)));
-    Some(Verdict { level: "processor".to_string(), why })
+    let short = format!("the processor; the fastest run keeps {of} busy {}", format::percent(share.min(1.0)));
+    Some(Verdict { level: "processor".to_string(), why, short })
 }
 
 fn processors(count: f64) -> String {
     if count == 1.0 { "one processor".to_string() } else { format!("{count:.0} processors") }
 }
 
-fn at_unnamed_ceiling(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Option<Verdict> {
+/// A ceiling that the cells agree on. Where the best cell lies well above it, it is not what stops that cell.
+fn at_unnamed_ceiling(
+    evidence: &Evidence<'_>,
+    path: &Path<'_>,
+    regimes: &Regimes<'_>,
+    cell: &CellFinding,
+) -> Option<Verdict> {
     let rate_mbps = |cell: &CellFinding| cell.mbps.value;
     let rate_iops = |cell: &CellFinding| 1e6 / cell.time_per_request_us();
     let stands = |ceiling: &Interval, rate: f64| rate >= AT_CEILING * ceiling.value;
-    let bytes = regimes.ceiling_mbps.filter(|ceiling| stands(ceiling, rate_mbps(cell)));
-    let requests = regimes.ceiling_iops.filter(|ceiling| stands(ceiling, rate_iops(cell)));
+    let is_stopped = |ceiling: &Interval, rate: f64| stands(ceiling, rate) && rate <= ABOVE_CEILING * ceiling.value;
+    let bytes = regimes.ceiling_mbps.filter(|ceiling| is_stopped(ceiling, rate_mbps(cell)));
+    let requests = regimes.ceiling_iops.filter(|ceiling| is_stopped(ceiling, rate_iops(cell)));
     let on = |regime, of: &dyn Fn(&CellFinding) -> f64, ceiling: &Interval| -> Vec<&CellFinding> {
         let bound = regimes.cells.iter().filter(|(_, bound)| *bound == regime);
         bound.map(|(cell, _)| *cell).filter(|cell| stands(ceiling, of(cell))).collect()
     };
-    let (ceiling, on) = match (bytes, requests) {
-        (Some(ceiling), _) => (format::mbps(ceiling.value), on(Regime::Bandwidth, &rate_mbps, &ceiling)),
-        (None, Some(ceiling)) => (format::iops(ceiling.value), on(Regime::Requests, &rate_iops, &ceiling)),
+    let (ceiling, past, on) = match (bytes, requests) {
+        (Some(ceiling), _) => {
+            let on = on(Regime::Bandwidth, &rate_mbps, &ceiling);
+            (format::mbps(ceiling.value), "neither larger blocks nor more depth get past", on)
+        }
+        (None, Some(ceiling)) => {
+            let on = on(Regime::Requests, &rate_iops, &ceiling);
+            (format::iops(ceiling.value), "neither smaller blocks nor more depth get past", on)
+        }
         (None, None) => return None,
     };
     let low = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
+    let whose =
+        if evidence.virtualised { "the device or the hypervisor before it" } else { "the device or its controller" };
+    let short =
+        format!("a ceiling near {ceiling} that {past}; nothing in the path advertises such a limit, so it is {whose}");
     let why = format!(
-        "A ceiling of {ceiling} that no advertised figure explains: {} cells of {}s, from {} blocks at {} deep, \
-         stand on it, and neither larger blocks nor more depth get past it.",
+        "A ceiling near {ceiling} that {past}: {} cells of {}s stand on it, from {} at {} deep on. Nothing in the path \
+         advertises such a limit, so it is {whose}.",
         on.len(),
         path.words(),
         format::size(low.1 as f64),
         low.0
     );
-    Some(Verdict { level: UNNAMED.to_string(), why })
+    Some(Verdict { level: UNNAMED.to_string(), why, short })
 }
 
 /// More depth brings no more, at the best cell's block size: the device, by its own number of requests side by
@@ -206,7 +244,9 @@ fn at_full_device(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) ->
             )
         }
     };
-    Some(Verdict { level: "device".to_string(), why: format!("{}; {why}.", reach(path, cell)) })
+    let short =
+        format!("the device; {}", why.strip_prefix("the device ").map_or(why.clone(), |rest| format!("it {rest}")));
+    Some(Verdict { level: "device".to_string(), why: format!("{}; {why}.", reach(path, cell)), short })
 }
 
 fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Verdict {
@@ -217,7 +257,7 @@ fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Ver
     });
     let more = match around(path, cell) {
         [Some(before), _] => format!(
-            "from {} to {} deep it still rose by {}, so more depth may help",
+            "from {} to {} deep throughput still rose by {}, so more depth may help",
             before.iodepth,
             cell.iodepth,
             format::percent(gain(before, cell))
@@ -229,7 +269,8 @@ fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Ver
          {more}.",
         reach(path, cell)
     );
-    Verdict { level: "device".to_string(), why }
+    let short = format!("the time that the device takes for each request; {more}");
+    Verdict { level: "device".to_string(), why, short }
 }
 
 /// The usable cells next to `cell` in depth, at its block size and threads: the shallower and the deeper.

@@ -82,7 +82,8 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
-    let (ladder, bottleneck) = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus });
+    let virtualised = environment.machine.virtualised.is_some();
+    let judgement = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus, virtualised });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {
@@ -104,9 +105,9 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         started_unix_ms: records.iter().map(|record| record.started_unix_ms).min().unwrap_or(0),
         runs: records.len(),
         seconds: records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9,
-        verdict: verdict::verdict(&cells, &curves, &bottleneck, &advice),
-        levels: ladder,
-        bottleneck,
+        verdict: verdict::verdict(&cells, &curves, judgement.sentence, &advice),
+        levels: judgement.ladder,
+        bottleneck: judgement.bottleneck,
         curves,
         limits,
         cost: costs,

@@ -22,6 +22,8 @@ const STEPS: usize = 100;
 const START_DIFFERS: f64 = 0.2;
 /// Longest burst that is trimmed from a run as its start; a longer one is what a run of this length is made of.
 const LONGEST_BURST: f64 = 0.25;
+/// Share of a run that a rate has to last to be called sustained.
+const SUSTAINED: f64 = 0.25;
 /// Slope over the window from which on a run is not steady: SNIA's 10% (Solid State Storage Performance Test
 /// Specification, steady state).
 const SLOPE: f64 = 0.1;
@@ -133,10 +135,11 @@ fn burst(before: &[f64], after: &[f64], step_ns: u64) -> Burst {
     Burst { burst_mbps: mean(before), sustained_mbps: mean(after), lasted_ns }
 }
 
-/// A change of level downwards is a burst's end.
+/// A change of level downwards is a burst's end, if what follows is long enough to be called sustained.
 fn late_burst(rates: &[f64], changed_at: usize, step_ns: u64) -> Option<Burst> {
     let (before, after) = rates.split_at(changed_at);
-    (mean(before) > mean(after)).then(|| burst(before, after, step_ns))
+    let lasts = after.len() as f64 >= SUSTAINED * rates.len() as f64;
+    (lasts && mean(before) > mean(after)).then(|| burst(before, after, step_ns))
 }
 
 /// The first of the guards that objects: a change of level, a slope, the last third, a spread of five parts.

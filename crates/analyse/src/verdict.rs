@@ -3,32 +3,23 @@
 use spec::Direction;
 
 use crate::path::{cache_word, leading, settings_words};
-use crate::{Advice, Bottleneck, CellFinding, Curve, format};
+use crate::{Advice, CellFinding, Curve, format};
 
 /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
-pub(crate) fn verdict(
-    cells: &[CellFinding],
-    curves: &[Curve],
-    bottleneck: &Bottleneck,
-    advice: &[Advice],
-) -> Vec<String> {
-    vec![how_fast(cells, curves), what_stops(bottleneck), what_to_set(advice)]
+pub(crate) fn verdict(cells: &[CellFinding], curves: &[Curve], what_stops: String, advice: &[Advice]) -> Vec<String> {
+    vec![how_fast(cells, curves), what_stops, what_to_set(advice)]
 }
 
 fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {
     let parts: Vec<String> = Direction::ALL.iter().filter_map(|rw| fastest(*rw, cells, curves)).collect();
     match parts.is_empty() {
         true => "How fast is not known: no run moved bytes without errors and without a cache.".to_string(),
-        false => format!("Fastest: {}.", parts.join("; ")),
+        false => format!("How fast: {}.", parts.join("; ")),
     }
 }
 
 fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<String> {
     let best = leading(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))?;
-    let doing = match rw {
-        Direction::Read => "reading",
-        Direction::Write => "writing",
-    };
     let same = |curve: &&Curve| {
         (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (best.pattern, rw, best.cache, best.iodepth)
     };
@@ -36,20 +27,14 @@ fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<Str
         let or_less = if curve.half_power_bracketed { "" } else { " or less" };
         format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
     });
+    let unsteady = if best.steady { "" } else { ", but not steadily" };
     Some(format!(
-        "{} {doing} ({} {}, {}{half})",
+        "{rw}s reach {}{unsteady} ({} {}, {}{half})",
         format::mbps(best.mbps.value),
         best.pattern,
         cache_word(best.cache),
         settings_words(best)
     ))
-}
-
-fn what_stops(bottleneck: &Bottleneck) -> String {
-    match bottleneck.level.as_str() {
-        "unknown" => format!("What stops it is not known. {}", bottleneck.why),
-        level => format!("What stops it: the {level}. {}", bottleneck.why),
-    }
 }
 
 fn what_to_set(advice: &[Advice]) -> String {
@@ -63,11 +48,11 @@ fn what_to_set(advice: &[Advice]) -> String {
         .map(|advice| {
             let set = &advice.settings;
             format!(
-                "{} I/O with {} blocks, {} deep, for {}s ({} of the best at {} ms of processor a megabyte)",
+                "for {}s {} I/O, {} blocks, {} deep ({} of the best, for {} ms of processor time a megabyte)",
+                advice.rw,
                 cache_word(set.cache),
                 format::size(set.bs.0 as f64),
                 set.iodepth,
-                advice.rw,
                 format::percent(advice.share_of_peak),
                 format::two_digits(advice.cpu_ms_per_mb)
             )

@@ -55,7 +55,7 @@ fn a_ceiling_that_nothing_advertises_is_called_so() {
     let findings = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", vec![level("device", Some(3_500.0))]);
     assert_eq!(narrowest(&findings), "unnamed ceiling");
     let why = &findings.bottleneck.why;
-    assert!(why.contains("1,200 MB/s that no advertised figure explains") && why.contains("from 64 KiB"), "{why}");
+    assert!(why.contains("A ceiling near 1,200 MB/s that neither larger") && why.contains("from 64 KiB"), "{why}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn without_any_limit_the_time_of_a_request_is_what_stops_it() {
     let findings = findings("fixed=80us,rate=500MB/s,disks=64", vec![level("link", Some(1e6))]);
     assert_eq!(narrowest(&findings), "device");
     let why = &findings.bottleneck.why;
-    assert!(why.contains("80 µs") && why.contains("from 16 to 32 deep it still rose by 100%"), "{why}");
+    assert!(why.contains("80 µs") && why.contains("from 16 to 32 deep throughput still rose by 100%"), "{why}");
 }
 
 /// A study of a path whose rate at (bytes, depth) is any function.
@@ -107,7 +107,11 @@ fn a_ceiling_with_a_rounded_knee_is_one_all_the_same() {
 fn what_still_rises_or_falls_with_depth_is_no_plateau() {
     let own = |bytes: f64| bytes / (80e-6 + bytes / 500e6);
     let rising = findings_of(|bytes, depth| own(bytes) * depth / (1.0 + depth / 10.0));
-    assert!(rising.bottleneck.why.contains("from 16 to 32 deep it still rose by 24%"), "{}", rising.bottleneck.why);
+    assert!(
+        rising.bottleneck.why.contains("from 16 to 32 deep throughput still rose by 24%"),
+        "{}",
+        rising.bottleneck.why
+    );
     let falling = findings_of(|bytes, depth| own(bytes) * depth.min(4.0) * (1.0 - depth / 100.0));
     assert!(falling.bottleneck.why.contains("more depth than 4 brings no more"), "{}", falling.bottleneck.why);
     for findings in [rising, falling] {
