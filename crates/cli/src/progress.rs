@@ -9,7 +9,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Record, StudyFile};
 use spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
-use study::{Observation, Observer, Planner};
+use study::{Observer, SoFar};
 
 /// The bar counts in thousandths of the study.
 const WHOLE: u64 = 1000;
@@ -19,7 +19,6 @@ const WIDTH: usize = 96;
 /// The lines of a running study.
 pub struct Progress {
     bar: ProgressBar,
-    planner: Planner,
     story: Story,
 }
 
@@ -30,45 +29,33 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), target);
         let style = ProgressStyle::with_template("{bar:24} {prefix}\n{msg}").expect("the template is a constant");
         bar.set_style(style.progress_chars("━╸─"));
-        let mut progress = Self { bar, planner: Planner::new(question), story: Story::about(question) };
+        let mut story = Story::about(question);
         let earlier = file.records()?;
         if !quiet && !earlier.is_empty() {
             eprintln!("Going on after {} runs that are in {}.", earlier.len(), file.path().display());
         }
         for record in &earlier {
-            progress.take_in(record);
+            story.add(&record.run, record.mbps());
         }
-        Ok(progress)
+        Ok(Self { bar, story })
     }
 
     /// Takes the lines away.
     pub fn close(&self) {
         self.bar.finish_and_clear();
     }
-
-    fn take_in(&mut self, record: &Record) {
-        // The second plan is made only where somebody sees what it says of the time left.
-        if !self.bar.is_hidden() {
-            self.planner.observe(&Observation::from(record));
-        }
-        self.story.add(&record.run, record.mbps());
-    }
 }
 
 impl Observer for Progress {
-    fn begins(&mut self, run: &Run, runs: usize, spent_ns: u64) {
-        if self.bar.is_hidden() {
-            return;
-        }
-        let left = self.planner.left();
-        let whole_ns = (spent_ns + left.0).max(1);
-        self.bar.set_prefix(self.story.counts(runs, left));
+    fn begins(&mut self, run: &Run, so_far: &SoFar) {
+        let (spent_ns, whole_ns) = (so_far.spent.0, (so_far.spent.0 + so_far.left.0).max(1));
+        self.bar.set_prefix(self.story.counts(so_far.runs, so_far.left));
         self.bar.set_message(format!("{}\n{}", cut(&self.story.current(run)), cut(&self.story.best())));
         self.bar.set_position((spent_ns as f64 / whole_ns as f64 * WHOLE as f64) as u64);
     }
 
     fn ended(&mut self, record: &Record) {
-        self.take_in(record);
+        self.story.add(&record.run, record.mbps());
         if record.error_count() > 0 {
             // It must not scroll by unseen.
             let kinds: Vec<&str> = record.errors.keys().map(String::as_str).collect();
