@@ -38,8 +38,9 @@ pub(crate) struct Prior {
     pub slope: Place,
     /// Standard deviation of these slopes.
     pub slope_deviation: Place,
-    /// Standard deviation of what is not a plane.
-    pub roughness: f64,
+    /// Standard deviation of what is not a plane: a function of either axis, and of both together. The first is the
+    /// larger, since depth multiplies what block size gives until a ceiling comes.
+    pub roughness: (f64, f64),
     /// Octaves of block size that an octave of depth is worth.
     pub depth_scale: f64,
 }
@@ -82,14 +83,15 @@ impl Prior {
         lower
     }
 
-    /// A level, a plane through `origin`, and Matérn's covariance of order 3/2 for all that bends.
+    /// A level, a plane through `origin`, and what bends: along each axis by itself, and over both together.
     fn covariance(&self, one: Place, other: Place, origin: Place) -> f64 {
         let away = |at: Place| (at.0 - origin.0, at.1 - origin.1);
         let (one_away, other_away) = (away(one), away(other));
         let plane = self.slope_deviation.0.powi(2) * one_away.0 * other_away.0
             + self.slope_deviation.1.powi(2) * one_away.1 * other_away.1;
-        let scaled = 3f64.sqrt() * self.distance(one, other) / REACH_OCTAVES;
-        LEVEL_VARIANCE + plane + self.roughness.powi(2) * (1.0 + scaled) * (-scaled).exp()
+        let bends = self.roughness.0.powi(2) * (matern(one.0 - other.0) + matern((one.1 - other.1) * self.depth_scale))
+            + self.roughness.1.powi(2) * matern(self.distance(one, other));
+        LEVEL_VARIANCE + plane + bends
     }
 
     fn plane(&self, at: Place, origin: Place) -> f64 {
@@ -99,6 +101,12 @@ impl Prior {
     fn distance(&self, one: Place, other: Place) -> f64 {
         (one.0 - other.0).hypot((one.1 - other.1) * self.depth_scale)
     }
+}
+
+/// Matérn's correlation of order 3/2 at a distance in octaves.
+fn matern(distance: f64) -> f64 {
+    let scaled = 3f64.sqrt() * distance.abs() / REACH_OCTAVES;
+    (1.0 + scaled) * (-scaled).exp()
 }
 
 /// Replaces a symmetric matrix, given as the rows of its lower triangle, by its Cholesky factor; `None` where it
@@ -154,7 +162,8 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    const PRIOR: Prior = Prior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: 0.8, depth_scale: 1.0 };
+    const PRIOR: Prior =
+        Prior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: (0.7, 0.4), depth_scale: 1.0 };
 
     fn known(surface: impl Fn(f64, f64) -> f64, at: &[Place]) -> Vec<Known> {
         at.iter().map(|at| Known { at: *at, log: surface(at.0, at.1), variance: 1e-6 }).collect()

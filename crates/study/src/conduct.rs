@@ -4,16 +4,27 @@ use std::sync::atomic::AtomicBool;
 
 use measure::{MeasureError, Place};
 use record::{Record, RecordError, StudyFile};
-use spec::{Question, Run};
+use spec::{Nanos, Question, Run};
 
 use crate::planner::{Observation, Planner, Step};
 
 /// Whoever watches: told before and after each run.
 pub trait Observer {
-    /// A run begins; `runs` were made before it, and `spent_ns` of the budget is gone.
-    fn begins(&mut self, run: &Run, runs: usize, spent_ns: u64);
+    /// A run begins; `so_far` is how the study stands before it.
+    fn begins(&mut self, run: &Run, so_far: &SoFar);
     /// It ended with this record.
     fn ended(&mut self, record: &Record);
+}
+
+/// How far a study is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SoFar {
+    /// Runs made.
+    pub runs: usize,
+    /// Time of the budget that is gone.
+    pub spent: Nanos,
+    /// How long it will still take, as far as can be told; what noise asks for later is not in it.
+    pub left: Nanos,
 }
 
 /// How a study came to its end.
@@ -61,7 +72,7 @@ pub fn conduct(
             Step::Answered => return Ok(Ending::Answered),
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
-        observer.begins(&run, runs, spent_ns);
+        observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: planner.left() });
         let record = match measure::measure(place, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),

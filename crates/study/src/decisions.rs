@@ -37,7 +37,7 @@ pub(crate) struct Curve {
 
 /// The curve of a depth, by the depth's place on its axis; `None` until a cell of it was measured.
 pub(crate) fn curve(path: &KnownPath, depth: usize) -> Option<Curve> {
-    let on_curve = || path.of_depth(depth).filter(|cell| !path.cells[*cell].given_up());
+    let on_curve = || path.of_depth(depth).filter(|cell| !path.closed(*cell));
     let peak = best(path, on_curve().filter(|cell| path.cells[*cell].sound()))?;
     let half = Estimate { log: path.rates[peak].log - 2f64.ln(), ..path.rates[peak] };
     let reached = on_curve().find(|cell| path.rates[*cell].log >= half.log)?;
@@ -123,7 +123,7 @@ fn candidates(paths: &[(usize, &KnownPath)]) -> Vec<Candidate> {
         let most = best_direct.filter(|_| buffered_read).map_or(f64::INFINITY, |best| best + ABOVE_DIRECT.ln());
         let allowed = |cell: &usize| {
             let known = &path.cells[*cell];
-            !known.given_up() && !known.cached && path.rates[*cell].log <= most
+            !path.closed(*cell) && !known.cached && path.rates[*cell].log <= most
         };
         candidates.extend((0..path.cells.len()).filter(allowed).map(|cell| {
             let (depth, bs) = path.settings(cell);

@@ -22,14 +22,19 @@ const BORROWED: f64 = 3.0;
 const SURPRISE: (f64, f64) = (0.4, 3.0);
 /// Runs without a byte after which a cell is given up.
 const EMPTY_RUNS: u32 = 2;
+/// Cells of a block size or a depth that have to fail before the others are taken to.
+const FAILURES: usize = 2;
 /// Degrees of freedom above which t is as good as the last.
 const MOST_QUANTILES: usize = 60;
 /// Rates climb with block size and depth, until they do not.
-const RATE: Prior = Prior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: 0.8, depth_scale: 1.0 };
+const RATE: Prior =
+    Prior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: (0.7, 0.4), depth_scale: 1.0 };
 /// The page cache keeps its own depth.
-const BUFFERED_RATE: Prior = Prior { slope: (0.2, 0.0), slope_deviation: (0.3, 0.1), roughness: 0.6, depth_scale: 0.3 };
+const BUFFERED_RATE: Prior =
+    Prior { slope: (0.2, 0.0), slope_deviation: (0.3, 0.1), roughness: (0.5, 0.2), depth_scale: 0.3 };
 /// The cost of a byte falls with block size, as the fixed part is shared by more.
-const COST: Prior = Prior { slope: (-0.35, 0.0), slope_deviation: (0.35, 0.1), roughness: 0.5, depth_scale: 0.5 };
+const COST: Prior =
+    Prior { slope: (-0.35, 0.0), slope_deviation: (0.35, 0.1), roughness: (0.4, 0.2), depth_scale: 0.5 };
 
 /// Means and squares of repeated values (B. Welford, 1962).
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,6 +136,8 @@ pub(crate) struct KnownPath {
     surprise: (f64, f64),
     /// What the deviations in `rates` were multiplied by for it.
     calibration: f64,
+    /// Runs that failed or moved nothing.
+    failures: u32,
     stale: bool,
 }
 
@@ -161,6 +168,7 @@ impl KnownPath {
             cost_spread: USUAL_SPREAD,
             surprise: (0.0, 0.0),
             calibration: 1.0,
+            failures: 0,
             stale: false,
         }
     }
@@ -183,6 +191,23 @@ impl KnownPath {
     /// The cells that conclusions may rest on.
     pub fn sound(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.cells.len()).filter(|cell| self.cells[*cell].sound())
+    }
+
+    /// Whether a run of the cell would be of no use: it was given up, or its block size or its depth failed twice and
+    /// never worked.
+    pub fn closed(&self, cell: usize) -> bool {
+        let fails = |cells: &mut dyn Iterator<Item = usize>| {
+            let (mut failures, mut works) = (0, false);
+            for cell in cells {
+                failures += usize::from(self.cells[cell].given_up());
+                works |= self.cells[cell].sound();
+            }
+            failures >= FAILURES && !works
+        };
+        let (depth, size) = (cell / self.sizes.len(), cell % self.sizes.len());
+        self.cells[cell].given_up()
+            || (self.failures > 0
+                && (fails(&mut self.of_depth(depth)) || fails(&mut (size..self.cells.len()).step_by(self.sizes.len()))))
     }
 
     /// Whether nothing can be got out of this path: three cells were given up and none gave anything.
@@ -216,6 +241,7 @@ impl KnownPath {
         cell.spent_ns += seen.spent_ns;
         cell.failed |= seen.failed;
         cell.cached |= seen.cached;
+        self.failures += u32::from(seen.failed || seen.mbps <= 0.0);
         if seen.mbps > 0.0 {
             cell.rate.add(seen.mbps);
             // A cost of nothing is below what the clock of processor time can tell.

@@ -9,5 +9,5 @@ mod planner;
 mod wants;
 mod window;
 
-pub use conduct::{Ending, Observer, StudyError, conduct};
+pub use conduct::{Ending, Observer, SoFar, StudyError, conduct};
 pub use planner::{Observation, Planner, Step, left, next};

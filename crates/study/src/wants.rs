@@ -22,12 +22,14 @@ const PATIENCE_RUNS: u32 = 12;
 /// Runs of one cell that are planned ahead of what they will show.
 const AHEAD: u32 = 4;
 /// Expected gain over the best of a curve, and over the best of a path, that makes a cell worth a run.
-const CURVE_GAIN: f64 = 0.02;
+const CURVE_GAIN: f64 = 0.015;
 const PATH_GAIN: f64 = 0.01;
 /// Cells of one curve that are looked into before what they show is used.
 const CELLS_A_LOOK: usize = 2;
 /// Probability of reaching half power, below the size that seems to be the first, that makes a cell worth a run.
 const UNLIKELY: f64 = 0.1;
+/// Relative difference of the peaks at either end of the depths below which a path keeps its own depth.
+const DEPTH_MATTERS: f64 = 0.1;
 /// Block sizes beside the soaker, and in the coarse look.
 const SPREAD_SIZES: usize = 3;
 
@@ -162,8 +164,13 @@ impl OfPath<'_> {
         for (cell, value) in self.path_values() {
             self.want(Tier::Explore, -value, cell, Pass::Plain, 0);
         }
+        let depth_matters = self.depth_matters();
         for depth in 0..self.path.depths.len() {
-            let tier = if self.leading(depth) { Tier::Explore } else { Tier::Complete };
+            let tier = match self.leading(depth) {
+                true => Tier::Explore,
+                false if depth_matters => Tier::Complete,
+                false => continue,
+            };
             let mut values = self.curve_values(depth);
             values.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
             for (cell, value) in values.into_iter().take(CELLS_A_LOOK) {
@@ -172,9 +179,16 @@ impl OfPath<'_> {
         }
     }
 
+    /// Whether the first and the last depth of the axis differ in their peaks.
+    fn depth_matters(&self) -> bool {
+        let log = |depth: usize| curve(self.path, depth).map(|curve| self.path.rates[curve.peak].log);
+        let ends = [0, self.path.depths.len() - 1].map(log);
+        matches!(ends, [Some(first), Some(last)] if (last - first).abs() > DEPTH_MATTERS)
+    }
+
     /// Unmeasured cells that may be the path's peak or its kind's advice, with what each is worth.
     fn path_values(&self) -> Vec<(usize, f64)> {
-        let unmeasured = |cell: usize| !self.measured(cell);
+        let unmeasured = |cell: usize| !self.measured(cell) && !self.path.closed(cell);
         let own = |name: CellName| (name.0 == self.number && unmeasured(name.1)).then_some(name.1);
         let mut values: Vec<(usize, f64)> = Vec::new();
         values.extend(self.advice.presumed.and_then(own).map(|cell| (cell, 1.0)));
@@ -189,7 +203,8 @@ impl OfPath<'_> {
 
     /// Unmeasured cells of a depth that its peak or its half power hang on, with what each is worth.
     fn curve_values(&self, depth: usize) -> Vec<(usize, f64)> {
-        let unmeasured = || self.path.of_depth(depth).filter(|cell| !self.measured(*cell));
+        let open = |cell: &usize| !self.measured(*cell) && !self.path.closed(*cell);
+        let unmeasured = || self.path.of_depth(depth).filter(open);
         let Some(curve) = curve(self.path, depth) else {
             return best(self.path, unmeasured()).map(|cell| (cell, 0.5)).into_iter().collect();
         };
@@ -218,7 +233,7 @@ impl OfPath<'_> {
             let cell = self.path.cell_at(depth, size);
             let known = self.path.cells[cell];
             let runs = known.runs[1];
-            if known.given_up() {
+            if self.path.closed(cell) {
                 continue;
             }
             // Without a plain run the cell would be in no finding.

@@ -24,21 +24,31 @@ const SOAKER_RUNS: f64 = 6.0;
 
 /// Requests that a window should see: what was in flight when it opened is then a small part of it.
 const REQUESTS: f64 = 40.0;
+/// The rate, in MB/s, that a cell is taken to give as long as nothing is known of it.
+const UNSEEN_MBPS: f64 = 100.0;
+/// However slow a cell, the budget holds so many of its windows.
+const WINDOWS_A_BUDGET: u64 = 150;
 /// How often the usual window a slow cell's may be doubled.
-const DOUBLINGS: u32 = 2;
+const DOUBLINGS: u32 = 3;
 
-/// The window of a run in a cell that is expected to give `mbps`: the usual one, or twice or four times that where
-/// fewer requests than a rate needs would pass in it.
+/// The window of a run in a cell that is expected to give `mbps`: the usual one, doubled while fewer requests would
+/// pass in it than a rate needs.
 pub(crate) fn runtime_for(question: &Question, bs: Bytes, mbps: Option<f64>) -> Nanos {
+    if let Some(asked) = question.runtime {
+        return asked;
+    }
     let usual = runtime(question);
-    let longest = (WINDOW_NS.1 as u64).max(usual.0);
-    let needed_ns = mbps.map_or(0.0, |mbps| REQUESTS * bs.0 as f64 / mbps * 1e3);
+    let longest = (WINDOW_NS.1 as u64).min(question.budget.0 / WINDOWS_A_BUDGET).max(usual.0);
+    let needed_ns = REQUESTS * bs.0 as f64 / mbps.unwrap_or(UNSEEN_MBPS) * 1e3;
     let doubled = (0..DOUBLINGS).fold(usual.0, |ns, _| if (ns as f64) < needed_ns { ns * 2 } else { ns });
     Nanos(doubled.min(longest))
 }
 
 /// The usual window of a study.
 pub(crate) fn runtime(question: &Question) -> Nanos {
+    if let Some(asked) = question.runtime {
+        return asked;
+    }
     let paths_a_cache = (question.experiments.len() * question.directions.len()) as f64;
     let expected: f64 =
         question.cache.iter().map(|cache| paths_a_cache * expected_runs(question, cache.direct())).sum();

@@ -1,0 +1,275 @@
+//! Does the planner keep its promises, whatever the question and the disk?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
+use study::{Observation, Planner, Step, left, next};
+
+/// A disk of fixed cost and rate with a ceiling, in MB/s for a depth and block size.
+fn disk(depth: u32, bs: Bytes) -> f64 {
+    let us = 100.0 + bs.0 as f64 / 500.0;
+    (f64::from(depth.min(4)) * bs.0 as f64 / us).min(1200.0)
+}
+
+/// A factor that is `spread` around 1, the same for the same run.
+fn factor(run: &Run, spread: f64) -> f64 {
+    let uniform = |salt: u64| {
+        let mixed = (run.seed ^ (salt << 50)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed ^ (mixed >> 32)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    // Twelve uniform draws make a normal one, nearly (Irwin-Hall).
+    1.0 + spread * ((0..12).map(|salt| uniform(salt)).sum::<f64>() - 6.0)
+}
+
+fn observe_of(run: Run, mbps: f64) -> Observation {
+    Observation {
+        run,
+        mbps,
+        charged_ns_per_byte: 5000.0 / run.workload.bs.0 as f64 + 0.05,
+        soaker_ns_per_byte: (run.pass == Pass::Soaker).then_some(7000.0 / run.workload.bs.0 as f64 + 0.05),
+        failed: false,
+        cached: false,
+        spent_ns: run.runtime.0 + 5_000_000,
+    }
+}
+
+/// The page cache keeps a depth of its own.
+fn truth(workload: &Workload) -> f64 {
+    disk(if workload.cache.direct() { workload.iodepth } else { 2 }, workload.bs)
+}
+
+fn observe(run: Run) -> Observation {
+    observe_of(run, truth(&run.workload))
+}
+
+fn noisy(run: Run) -> Observation {
+    observe_of(run, truth(&run.workload) * factor(&run, 0.03))
+}
+
+fn play(question: &Question, observe: impl Fn(Run) -> Observation) -> (Vec<Observation>, Step) {
+    let (mut planner, mut seen) = (Planner::new(question), Vec::new());
+    loop {
+        match planner.next() {
+            Step::Run(run) => {
+                let observation = observe(run);
+                planner.observe(&observation);
+                seen.push(observation);
+            }
+            end => return (seen, end),
+        }
+    }
+}
+
+fn spent_ns(seen: &[Observation]) -> u64 {
+    seen.iter().map(|observation| observation.spent_ns).sum()
+}
+
+type CellKey = (Workload, Pass);
+
+fn runs_by_cell(seen: &[Observation]) -> BTreeMap<CellKey, u32> {
+    let mut runs = BTreeMap::new();
+    seen.iter().for_each(|o| *runs.entry((o.run.workload, o.run.pass)).or_default() += 1);
+    runs
+}
+
+fn one_cell() -> Question {
+    Question {
+        experiments: vec![Experiment::Random],
+        directions: vec![Direction::Read],
+        bs: vec![Bytes(4096)],
+        iodepth: vec![1],
+        cache: vec![Cache::Device],
+        ..Question::about("x")
+    }
+}
+
+#[test]
+fn a_sharp_disk_is_answered_within_the_budget_and_a_noisy_one_never_takes_more() {
+    let question = Question::about("x");
+    let (seen, end) = play(&question, observe);
+    assert_eq!(end, Step::Answered);
+    assert!(spent_ns(&seen) < question.budget.0, "{}", spent_ns(&seen));
+    let (seen, _) = play(&question, noisy);
+    assert!(spent_ns(&seen) <= question.budget.0, "{}", spent_ns(&seen));
+    let (seen, end) = play(&question, |run| observe_of(run, 100.0 * factor(&run, 0.15)));
+    assert_eq!(end, Step::BudgetSpent);
+    let spent = spent_ns(&seen);
+    assert!(spent <= question.budget.0 && spent > question.budget.0 * 95 / 100, "{spent}");
+}
+
+#[test]
+fn no_run_is_made_twice_and_the_order_is_the_seeds() {
+    let question = Question::about("x");
+    let (seen, _) = play(&question, noisy);
+    let keys: BTreeSet<_> = seen.iter().map(|o| (o.run.workload, o.run.pass, o.run.repeat)).collect();
+    assert_eq!(keys.len(), seen.len());
+    assert_eq!(play(&question, noisy).0, seen);
+    let other = Question { seed: 2, ..question };
+    assert_ne!(play(&other, noisy).0[..20], seen[..20]);
+}
+
+#[test]
+fn a_study_taken_up_again_goes_on_as_it_would_have() {
+    let question = Question::about("x");
+    let (seen, end) = play(&question, noisy);
+    for cut in [0, 1, 17, 100, seen.len() / 2, seen.len() - 1] {
+        assert_eq!(next(&question, &seen[..cut]), Step::Run(seen[cut].run), "after {cut} runs");
+    }
+    assert_eq!(next(&question, &seen), end);
+}
+
+#[test]
+fn every_curve_is_bracketed_and_every_cell_shown_has_its_runs() {
+    let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
+    let (seen, end) = play(&question, observe);
+    assert_eq!(end, Step::Answered);
+    let runs = runs_by_cell(&seen);
+    for rw in [Rw::Read, Rw::Write, Rw::Randread, Rw::Randwrite] {
+        for depth in &question.iodepth {
+            let peak = question.bs.iter().map(|bs| disk(*depth, *bs)).fold(0.0, f64::max);
+            let half = question.bs.iter().position(|bs| disk(*depth, *bs) >= peak / 2.0).unwrap();
+            for bs in [question.bs[half], question.bs[half - 1]] {
+                let workload = Workload { rw, bs, iodepth: *depth, ..Workload::default() };
+                assert!(runs.get(&(workload, Pass::Plain)).is_some_and(|runs| *runs >= 5), "{workload}");
+            }
+        }
+    }
+    assert!(runs.iter().filter(|((_, pass), _)| *pass == Pass::Plain).all(|(_, runs)| *runs >= question.repeats));
+    let all = question.bs.len() * question.iodepth.len() * 4;
+    assert!(runs.len() < all * 3 / 4, "{} of {all} cells for a plain disk", runs.len());
+}
+
+#[test]
+fn the_soaker_gets_three_sizes_of_one_depth_on_each_path_and_plain_runs_beside_them() {
+    let question = Question::about("x");
+    let (seen, _) = play(&question, noisy);
+    let runs = runs_by_cell(&seen);
+    let mut paths: BTreeMap<(Rw, Cache), Vec<Workload>> = BTreeMap::new();
+    for (workload, pass) in runs.keys().filter(|(_, pass)| *pass == Pass::Soaker) {
+        assert!(runs.contains_key(&(*workload, Pass::Plain)), "{workload} {pass}");
+        paths.entry((workload.rw, workload.cache)).or_default().push(*workload);
+    }
+    assert_eq!(paths.len(), 8);
+    for cells in paths.values() {
+        assert!(cells.len() == 3 && cells.iter().all(|cell| cell.iodepth == cells[0].iodepth), "{cells:?}");
+    }
+}
+
+#[test]
+fn a_question_of_one_cell_is_answered() {
+    let (seen, end) = play(&one_cell(), observe);
+    assert_eq!(end, Step::Answered);
+    assert_eq!(seen.iter().filter(|o| o.run.pass == Pass::Plain).count(), 5);
+}
+
+#[test]
+fn a_noisy_cell_is_measured_until_its_interval_is_narrow() {
+    let (seen, end) = play(&one_cell(), |run| observe_of(run, 100.0 * factor(&run, 0.12)));
+    assert_eq!(end, Step::Answered);
+    let plain: Vec<f64> = seen.iter().filter(|o| o.run.pass == Pass::Plain).map(|o| o.mbps).collect();
+    let mean = plain.iter().sum::<f64>() / plain.len() as f64;
+    let variance = plain.iter().map(|mbps| (mbps - mean).powi(2)).sum::<f64>() / (plain.len() - 1) as f64;
+    let reach = analyse::t95(plain.len() - 1) * (variance / plain.len() as f64).sqrt();
+    assert!(plain.len() > 5 && reach <= 0.05 * mean, "{} runs: {mean} ± {reach}", plain.len());
+}
+
+#[test]
+fn reads_and_writes_come_in_blocks() {
+    let (seen, _) = play(&Question::about("x"), noisy);
+    let ways: Vec<_> = seen.iter().map(|o| o.run.workload.rw.direction()).collect();
+    let turns = ways.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(turns < seen.len() / 8, "{turns} turns in {} runs", seen.len());
+}
+
+#[test]
+fn a_budget_of_seconds_gets_a_coarse_answer() {
+    let question = Question { budget: Nanos(5_000_000_000), ..Question::about("x") };
+    let (seen, _) = play(&question, noisy);
+    assert!(spent_ns(&seen) <= question.budget.0);
+    let paths: BTreeMap<(Rw, Cache), BTreeSet<(u32, Bytes)>> = seen.iter().fold(BTreeMap::new(), |mut paths, o| {
+        let Workload { rw, cache, iodepth, bs, .. } = o.run.workload;
+        paths.entry((rw, cache)).or_insert_with(BTreeSet::new).insert((iodepth, bs));
+        paths
+    });
+    assert_eq!(paths.len(), 8);
+    for ((rw, cache), cells) in &paths {
+        assert!(cells.len() >= 4, "{rw} {cache}: {cells:?}");
+        assert!(cells.iter().any(|(_, bs)| *bs == Bytes(1 << 20)), "{rw} {cache}: {cells:?}");
+    }
+}
+
+#[test]
+fn cells_that_fail_are_left_alone_and_the_rest_is_answered() {
+    let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
+    let broken = |run: Run| {
+        let fails = run.workload.bs > Bytes(1 << 18) || run.workload.rw == Rw::Randwrite;
+        let mbps = if fails { 0.0 } else { disk(run.workload.iodepth, run.workload.bs) };
+        Observation { failed: fails, ..observe_of(run, mbps) }
+    };
+    let (seen, end) = play(&question, broken);
+    assert_eq!(end, Step::Answered);
+    let failed = seen.iter().filter(|o| o.failed).count();
+    assert!(failed < 30, "{failed} runs of {} failed", seen.len());
+    let empty = |run: Run| Observation { failed: false, ..observe_of(run, 0.0) };
+    assert_eq!(play(&question, empty).1, Step::Answered);
+}
+
+#[test]
+fn a_peak_in_the_middle_is_found() {
+    let hump = |depth: u32, bs: Bytes| disk(depth, bs) * if bs > Bytes(1 << 18) { 0.6 } else { 1.0 };
+    let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
+    let (seen, _) = play(&question, |run| observe_of(run, hump(run.workload.iodepth, run.workload.bs)));
+    for depth in &question.iodepth {
+        let truth = question.bs.iter().map(|bs| hump(*depth, *bs)).fold(0.0, f64::max);
+        let found = seen.iter().filter(|o| o.run.workload.rw == Rw::Read && o.run.workload.iodepth == *depth);
+        let found = found.map(|o| o.mbps).fold(0.0, f64::max);
+        assert!(found > 0.95 * truth, "depth {depth}: {found}, in truth {truth}");
+    }
+}
+
+#[test]
+fn axes_of_any_length_are_planned_for() {
+    let sizes: Vec<Bytes> = (1..=30).map(|step| Bytes(step * 32768)).collect();
+    for (bs, iodepth) in [
+        (sizes.clone(), (1..=30).collect()),
+        (sizes, vec![7]),
+        (vec![Bytes(65536)], (1..=30).collect()),
+        (vec![Bytes(4096), Bytes(1 << 20)], vec![1, 64]),
+    ] {
+        let question = Question { bs, iodepth, budget: Nanos(30_000_000_000), ..Question::about("x") };
+        let (seen, _) = play(&question, noisy);
+        assert!(spent_ns(&seen) <= question.budget.0 && seen.len() > 40, "{} runs", seen.len());
+    }
+}
+
+#[test]
+fn a_seconds_budget_is_not_asked_for_more_than_is_left() {
+    let question = Question::about("x");
+    let (seen, _) = play(&question, noisy);
+    for cut in [0, 50, seen.len() / 2, seen.len()] {
+        let left_ns = left(&question, &seen[..cut]).0;
+        assert!(left_ns <= question.budget.0 - spent_ns(&seen[..cut]), "after {cut} runs: {left_ns}");
+    }
+    assert_eq!(left(&question, &seen), Nanos(0));
+    let half = left(&question, &seen[..seen.len() / 2]).0 as f64 / spent_ns(&seen[seen.len() / 2..]) as f64;
+    assert!((0.5..2.0).contains(&half), "what was left, as a share of what it took: {half}");
+}
+
+/// Not a limit, but a figure to look at: `cargo test --release -- --nocapture planning`.
+#[test]
+fn planning_is_told_by_the_run() {
+    let question = Question { budget: Nanos(500_000_000_000_000), ..Question::about("x") };
+    let mut planner = Planner::new(&question);
+    let (began, mut runs) = (Instant::now(), 0);
+    while let Step::Run(run) = planner.next() {
+        planner.observe(&observe_of(run, 100.0 * factor(&run, 0.3)));
+        runs += 1;
+        if runs == 3000 {
+            break;
+        }
+    }
+    eprintln!("{runs} runs planned in {:?}", began.elapsed());
+    assert_eq!(runs, 3000);
+}
