@@ -2,9 +2,10 @@
 
 mod built;
 
-use analyse::{Steadiness, judge};
+use analyse::{Steadiness, analyse, judge};
 use built::{disk, run, workload};
-use spec::{Cache, Rw};
+use record::{Environment, Record, Series};
+use spec::{Bytes, Cache, Question, Rw};
 
 /// Settings of a run: constants of the disk, block size in KiB, depth, window in milliseconds.
 type Setting = (&'static str, u64, u32, u64);
@@ -36,25 +37,138 @@ fn alarms(noise: &str, runs: u64) -> Vec<f64> {
     SETTINGS.iter().map(|setting| share(runs, |seed| !judged(*setting, noise, seed, &|_| 1.0).steady)).collect()
 }
 
+/// Called not steady, or begun with a burst, of so many runs of each setting whose speed changes so.
+fn caught(noise: &str, runs: u64, speed: &dyn Fn(f64) -> f64) -> Vec<f64> {
+    let told = |found: Steadiness| !found.steady || found.burst.is_some();
+    SETTINGS.iter().map(|setting| share(runs, |seed| told(judged(*setting, noise, seed, speed)))).collect()
+}
+
+fn halves(at: f64) -> f64 {
+    if at < 0.5 { 1.0 } else { 0.5 }
+}
+
+fn ramp(at: f64) -> f64 {
+    0.85 + 0.3 * at
+}
+
+fn burst(at: f64) -> f64 {
+    if at < 0.3 { 2.0 } else { 1.0 }
+}
+
+/// 100 runs each of seven settings: 5% of the 700 of a jitter, and no setting above 12 (what 6% gives once in a
+/// hundred).
+#[test]
+fn steady_disks_are_called_steady() {
+    for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
+        for correlation in ["0", "0.5", "0.8"] {
+            let alarms = alarms(&format!("{jitter},correlation={correlation}"), 100);
+            let mean = alarms.iter().sum::<f64>() / alarms.len() as f64;
+            assert!(mean <= 0.05 && alarms.iter().all(|share| *share <= 0.12), "{jitter}, {correlation}: {alarms:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_halves_a_ramp_and_a_burst_are_caught() {
+    let speeds: [(&str, &dyn Fn(f64) -> f64); 4] =
+        [("halves", &halves), ("ramp", &ramp), ("ramp down", &|at| ramp(1.0 - at)), ("burst", &burst)];
+    for (name, speed) in speeds {
+        let caught = caught("jitter=0", 1, speed);
+        assert!(caught.iter().all(|share| *share == 1.0), "{name} without jitter: {caught:?}");
+        let caught = self::caught("jitter=10%,correlation=0", 20, speed);
+        // The first setting has 130 requests a run: too few for a slope.
+        assert!(caught[1..].iter().all(|share| *share >= 0.9), "{name}: {caught:?}");
+        assert!(caught[0] >= 0.4, "{name}: {caught:?}");
+    }
+}
+
+#[test]
+fn the_reason_says_what_happened_and_when() {
+    let setting = ("fixed=80us,rate=1GB/s", 64, 4, 500);
+    let found = judged(setting, "jitter=5%", 1, &halves);
+    let why = found.why.unwrap();
+    assert!(why.starts_with("the rate fell from 4") && why.ends_with("after 0.25 s"), "{why}");
+    let burst_seen = found.burst.unwrap();
+    assert!((burst_seen.burst_mbps / burst_seen.sustained_mbps - 2.0).abs() < 0.05, "{burst_seen:?}");
+    assert!(judged(setting, "jitter=5%", 1, &ramp).why.unwrap().contains("rose by 3"));
+    let dip = judged(setting, "jitter=5%", 1, &|at| if (0.45..0.6).contains(&at) { 0.2 } else { 1.0 });
+    assert!(!dip.steady && dip.burst.is_none(), "{dip:?}");
+}
+
+#[test]
+fn what_cannot_be_told_is_not_held_against_a_run() {
+    // Two waves of 32 requests in all; and a run of ten steps.
+    let coarse = judged(("fixed=80us,rate=500MB/s,disks=32", 8192, 32, 60), "jitter=0", 1, &|_| 1.0);
+    let short = judge(&Series { step_ns: 1_000_000, bytes: (0..10).collect() });
+    assert!(!coarse.told && coarse.steady && !short.told && short.steady);
+    assert!(judge(&Series::default()).steady);
+}
+
+/// Slow for the first fifth: the start is trimmed where nothing waits for a flush, and the rest is the run.
+#[test]
+fn a_slow_start_is_trimmed_where_trimming_is_right() {
+    let start = |at: f64| if at < 0.2 { 0.3 } else { 1.0 };
+    let disk = disk("fixed=80us,rate=500MB/s,jitter=5%");
+    let truth = 262_144.0 / (80.0 + 262_144.0 / 500.0);
+    let cell = |workload, flush_ns| {
+        let records: Vec<Record> = (0..3)
+            .map(|repeat| {
+                let mut record = run(&disk, workload, 500_000_000, 1 + u64::from(repeat), &start);
+                record.run.repeat = repeat;
+                (record.elapsed_ns, record.flush_ns) = (record.elapsed_ns + flush_ns, flush_ns);
+                record
+            })
+            .collect();
+        analyse::cells(&records).remove(0)
+    };
+    let direct = cell(workload(Rw::Read, Cache::Device, 256, 1), 0);
+    assert!((direct.mbps.value / truth - 1.0).abs() < 0.02, "{:?} instead of {truth}", direct.mbps);
+    assert!(direct.steady && (0.17..0.3).contains(&direct.trimmed_share), "{}", direct.trimmed_share);
+    let buffered = cell(workload(Rw::Write, Cache::Both, 256, 1), 100_000_000);
+    assert!((buffered.mbps.value / truth - 0.86 / 1.2).abs() < 0.02, "{:?} of {truth}", buffered.mbps);
+    assert!((buffered.memory_mbps.unwrap() / truth - 0.86).abs() < 0.02 && buffered.trimmed_share == 0.0);
+    assert!((buffered.flush_share.unwrap() - 1.0 / 6.0).abs() < 0.01);
+}
+
+/// One disturbed run of three does not condemn a cell; two do, and it is never advised.
+#[test]
+fn a_cell_is_what_most_of_its_runs_are() {
+    let question = Question { bs: vec![Bytes(64 << 10), Bytes(1 << 20)], iodepth: vec![1], ..built::question() };
+    let disk = disk("fixed=80us,rate=500MB/s,jitter=5%");
+    let findings = |disturbed: u32| {
+        let mut records = Vec::new();
+        for workload in built::workloads(&question) {
+            for repeat in 0..3 {
+                let speed: &dyn Fn(f64) -> f64 =
+                    if workload.bs.0 == 1 << 20 && repeat < disturbed { &halves } else { &|_| 1.0 };
+                let mut record = run(&disk, workload, 500_000_000, 1 + u64::from(repeat), speed);
+                record.run.repeat = repeat;
+                records.push(record);
+            }
+        }
+        analyse(&question, &Environment::default(), &records)
+    };
+    let one = findings(1);
+    assert!(one.cells.iter().all(|cell| cell.steady) && one.advice[0].settings.bs == Bytes(1 << 20));
+    let two = findings(2);
+    assert!(!two.cells[1].steady && two.cells[1].burst_mbps > two.cells[1].sustained_mbps);
+    assert!(two.cells[1].unsteady_why.as_deref().unwrap().starts_with("in 2 of 3 runs, such as: the rate fell"));
+    assert_eq!(two.advice[0].settings.bs, Bytes(64 << 10));
+    assert!(two.warnings.iter().any(|text| text.starts_with("1 of 2 cells are not steady, and never advised")));
+    let none = findings(0);
+    assert!(none.cells.iter().all(|cell| cell.steady && cell.within_5_percent && cell.run_mbps.len() == 3));
+}
+
 #[test]
 #[ignore = "a table of many runs, for docs/method.md"]
 fn table() {
     for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
         for correlation in ["0", "0.5", "0.8"] {
             let noise = format!("{jitter},correlation={correlation}");
-            let caught = |speed: &dyn Fn(f64) -> f64| -> Vec<f64> {
-                let not_steady = |setting: &Setting| {
-                    share(100, |seed| {
-                        let found = judged(*setting, &noise, seed, speed);
-                        !found.steady || found.burst.is_some()
-                    })
-                };
-                SETTINGS.iter().map(not_steady).collect()
-            };
-            println!("{noise}\n  steady  {:?}", alarms(&noise, 400));
-            println!("  halves  {:?}", caught(&|at| if at < 0.5 { 1.0 } else { 0.5 }));
-            println!("  ramp    {:?}", caught(&|at| 0.85 + 0.3 * at));
-            println!("  burst   {:?}", caught(&|at| if at < 0.3 { 2.0 } else { 1.0 }));
+            println!("{noise}\n  steady  {:?}", alarms(&noise, 1000));
+            for (name, speed) in [("halves", halves as fn(f64) -> f64), ("ramp", ramp), ("burst", burst)] {
+                println!("  {name}  {:?}", caught(&noise, 200, &speed));
+            }
         }
     }
 }
