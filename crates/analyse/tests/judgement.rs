@@ -4,7 +4,7 @@ mod built;
 
 use analyse::{Findings, analyse};
 use built::{disk, question, record, record_at, study, workload};
-use record::{Environment, Level, Machine, Record};
+use record::{CpuTimes, Environment, Level, Machine, Record};
 use spec::{Bytes, Cache, Direction, EngineName, Experiment, Pass, Pattern, Question, Rate, Rw};
 
 fn level(name: &str, mbps: Option<f64>) -> Level {
@@ -251,6 +251,56 @@ fn a_soaker_below_the_charge_is_reported_and_doubted() {
     assert_eq!((soaker.fixed_us.value, soaker.ms_per_mb), (charged.fixed_us.value, charged.ms_per_mb));
     let sane = self::findings("unseen=50%", vec![]);
     assert!(!sane.warnings.iter().any(|text| text.contains("soaker")), "{:#?}", sane.warnings);
+}
+
+#[test]
+fn others_at_work_are_named_and_which_way() {
+    let question = question();
+    let disturbed = |disturb: &dyn Fn(&mut Record)| {
+        let mut records = study(&disk("fixed=80us,rate=500MB/s"), &question);
+        for record in records.iter_mut().filter(|record| record.run.workload.iodepth == 1) {
+            disturb(record);
+        }
+        analyse(&question, &environment(vec![]), &records)
+    };
+    let device = |share: f64| move |r: &mut Record| r.noise.device_bytes = Some((r.bytes as f64 * share) as u64);
+    warned(&disturbed(&device(1.05)), "over 1.0% more bytes than were asked of it in 9 cells; most in sequential");
+    warned(&disturbed(&device(0.5)), "over 1.0% fewer bytes than were asked for in 9 cells of direct I/O");
+    assert_eq!(disturbed(&device(1.005)).warnings, Vec::<String>::new());
+    let steal = |r: &mut Record| {
+        let steal_ns = r.cpu.span_ns / 20;
+        r.cpu.machine = vec![CpuTimes { steal_ns, ..CpuTimes::default() }; 2];
+    };
+    let stolen = disturbed(&steal);
+    warned(&stolen, "The hypervisor took 5.0% of the processors' time");
+    assert!((stolen.cells[0].noise.steal_share.unwrap() - 0.05).abs() < 1e-6);
+}
+
+#[test]
+fn the_processors_time_is_attributed() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=500MB/s,cpu_fixed=20us,unseen=50%"), &question);
+    for record in &mut records {
+        let (span_ns, charged_ns) = (record.cpu.span_ns, record.cpu.charged_ns());
+        // Of what nobody is charged for a tenth is interrupts and two tenths are soft ones; 1% of a core is elsewhere.
+        let each = CpuTimes {
+            system_ns: charged_ns / 2 + span_ns / 200,
+            irq_ns: charged_ns / 20,
+            softirq_ns: charged_ns / 10,
+            ..CpuTimes::default()
+        };
+        record.cpu.machine = vec![each; 2];
+    }
+    let findings = analyse(&question, &environment(vec![]), &records);
+    let found = &findings.attribution[0];
+    let charged = found.charged_cores;
+    let near = |value: f64, truth: f64| assert!((value - truth).abs() < 0.002, "{value} for {truth}: {found:?}");
+    assert_eq!((found.path.as_str(), found.cells, found.cache), ("sequential direct read", 54, Cache::Device));
+    near(found.soaker_cores.unwrap(), 2.0 * charged);
+    near(found.irq_cores, 0.1 * charged);
+    near(found.softirq_cores, 0.2 * charged);
+    near(found.elsewhere_cores, 0.01);
+    near(found.unattributed_cores.unwrap(), 0.7 * charged - 0.01);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 mod built;
 
 use analyse::{Bound, Findings, Interval, Limits, analyse};
-use built::{disk, question, study};
+use built::{disk, normal, question, study};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Environment;
-use spec::{Bytes, Question, SimulatedDisk};
+use spec::{Bytes, Experiment, Pass, Question, SimulatedDisk};
 
 fn findings(constants: &str, question: &Question) -> (SimulatedDisk, Findings) {
     let disk = disk(constants);
@@ -110,6 +112,61 @@ fn both_bounds_of_cost_come_back() {
         near("ms per MB", cost.ms_per_mb[0], small_us * 1e3 / 4096.0, 0.001);
     }
     assert_eq!((charged.path.as_str(), charged.cells), ("sequential direct read", 54));
+}
+
+/// Random reads as a study makes them: every cell with requests that were in flight when the window closed, the
+/// soaker beside three sizes at 32 deep; `charge` and `soaker` disturb each run, the soaker by a share of its time.
+fn billed(charge: &mut dyn FnMut() -> f64, soaker: &mut dyn FnMut() -> f64) -> Findings {
+    let question = Question { experiments: vec![Experiment::Random], ..question() };
+    let disk = disk("fixed=80us,rate=500MB/s,noise=3%,cpu_fixed=5us,cpu_per_kib=50ns,unseen=25%");
+    let mut records = study(&disk, &question);
+    records.retain(|record| {
+        let workload = record.run.workload;
+        let soaked = workload.iodepth == 32 && [4, 64, 1024].contains(&(workload.bs.0 >> 10));
+        record.run.pass == Pass::Plain || soaked
+    });
+    for record in &mut records {
+        let (ios, drained) = (record.cpu.ios, u64::from(record.run.workload.iodepth));
+        let paid = (ios + drained) as f64 / ios as f64;
+        record.cpu.ios += drained;
+        let charge = charge() * paid;
+        let cpu = &mut record.cpu;
+        [&mut cpu.user_ns, &mut cpu.system_ns].into_iter().for_each(|ns| *ns = (*ns as f64 * charge) as u64);
+        let stray_ns = soaker() * cpu.span_ns as f64;
+        let lost = |ns: u64| (ns as f64 * paid + stray_ns).max(0.0) as u64;
+        cpu.soaker.iter_mut().for_each(|soaker| soaker.lost_ns = lost(soaker.lost_ns));
+    }
+    analyse(&question, &Environment::default(), &records)
+}
+
+#[test]
+fn both_bounds_come_back_from_all_cells_and_from_three() {
+    let findings = billed(&mut || 1.0, &mut || 0.0);
+    for (cost, share, cells) in [(&findings.cost[0], 0.75, 54), (&findings.cost[1], 1.0, 3)] {
+        assert_eq!((cost.path.as_str(), cost.cells), ("random direct read", cells));
+        near("fixed", cost.fixed_us.value, 5.0 * share, 0.002);
+        near("marginal", cost.marginal_us_per_kib.value, 0.05 * share, 0.002);
+    }
+}
+
+/// 3% in the charge of each run, 0.5% of the time in what the soaker lost: 40 studies.
+#[test]
+fn noise_leaves_the_bounds_where_they_are_and_in_order() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut other = Xoshiro256PlusPlus::seed_from_u64(6);
+    let mut covered = [0; 2];
+    for _ in 0..40 {
+        let findings = billed(&mut || 1.0 + 0.03 * normal(&mut random), &mut || 0.005 * normal(&mut other));
+        let [charged, soaker] = &findings.cost[..] else { panic!("{:?}", findings.cost) };
+        near("charged fixed", charged.fixed_us.value, 3.75, 0.03);
+        near("charged marginal", charged.marginal_us_per_kib.value, 0.0375, 0.03);
+        for (count, interval, truth) in [(0, soaker.fixed_us, 5.0), (1, soaker.marginal_us_per_kib, 0.05)] {
+            covered[count] += u32::from(interval.low <= truth && truth <= interval.high);
+        }
+        assert!((0..2).all(|end| soaker.ms_per_mb[end] >= charged.ms_per_mb[end]));
+    }
+    // 95% of 40 is 38; below 34 is less likely than one in a hundred.
+    assert!(covered.iter().all(|count| *count >= 34), "covered {covered:?} of 40");
 }
 
 #[test]
