@@ -9,13 +9,16 @@ use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavaila
 pub(crate) struct IoUring {
     clock: Clock,
     ring: Ring,
+    /// Whether there is a file that may be written to.
+    writes: bool,
     serial: u64,
 }
 
 impl IoUring {
     pub(crate) fn new(file: Option<RunFile>, buffers: Buffers) -> Result<Self, EngineError> {
+        let writes = file.as_ref().is_some_and(|file| file.mode().write);
         let ring = Ring::new(buffers, file).map_err(unavailable("io_uring"))?;
-        Ok(Self { clock: Clock::new(), ring, serial: 0 })
+        Ok(Self { clock: Clock::new(), ring, writes, serial: 0 })
     }
 
     fn stamp(&mut self, batch: &[Request]) {
@@ -34,7 +37,7 @@ impl Engine for IoUring {
 
     #[inline]
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
-        if batch.iter().any(|request| request.operation == Operation::Write) {
+        if self.writes {
             self.stamp(batch);
         }
         self.ring.push(batch.iter().map(transfer));

@@ -93,22 +93,29 @@ impl Offsets {
         let count = (free.len().min(most) as u64).min(self.left);
         self.left -= count;
         let slots = free.drain(free.len() - count as usize..);
-        let (blocks, random) = (self.blocks, &mut self.random);
+        let (blocks, shape) = (self.blocks, self.shape);
+        // Copies, which stay in registers through the batch.
+        let mut random = self.random.clone();
         // Which order it is, is asked once a batch and not for each request.
         match &mut self.order {
-            Order::Sequential { next } => self.shape.fill(slots, batch, random, |_| {
-                let block = *next;
-                *next = if block + 1 == blocks { 0 } else { block + 1 };
-                block
-            }),
+            Order::Sequential { next } => {
+                let mut block = *next;
+                shape.fill(slots, batch, &mut random, |_| {
+                    let this = block;
+                    block = if block + 1 == blocks { 0 } else { block + 1 };
+                    this
+                });
+                *next = block;
+            }
             // Multiply and shift instead of a division; the bias is below blocks / 2^64.
-            Order::Random => self.shape.fill(slots, batch, random, |random| {
+            Order::Random => shape.fill(slots, batch, &mut random, |random| {
                 ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
             }),
             Order::Permuted(permutation) => {
-                self.shape.fill(slots, batch, random, |_| permutation.next_below(blocks));
+                shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
         }
+        self.random = random;
     }
 }
 
@@ -122,17 +129,14 @@ impl Shape {
         mut next_block: impl FnMut(&mut Xoshiro256PlusPlus) -> u64,
     ) {
         let Self { first, block_bytes: length, operations } = self;
-        let mut request = |slot, operation, random: &mut _| {
+        for slot in slots {
             let offset = first + next_block(random) * u64::from(length);
-            Request { slot, operation, offset, length }
-        };
-        match operations {
-            Operations::All(operation) => batch.extend(slots.map(|slot| request(slot, operation, random))),
-            Operations::Mixed { read_share } => batch.extend(slots.map(|slot| {
-                let request = request(slot, Operation::Read, random);
-                let is_read = random.next_u64() >> 32 < read_share;
-                Request { operation: if is_read { Operation::Read } else { Operation::Write }, ..request }
-            })),
+            let operation = match operations {
+                Operations::All(operation) => operation,
+                Operations::Mixed { read_share } if random.next_u64() >> 32 < read_share => Operation::Read,
+                Operations::Mixed { .. } => Operation::Write,
+            };
+            batch.push(Request { slot, operation, offset, length });
         }
     }
 }

@@ -237,11 +237,7 @@ impl Ring {
         let is_no_op = self.means == Means::Nothing;
         let mut reaped = 0;
         for outcome in self.ring.completion() {
-            let mark = outcome.user_data();
-            if mark == CANCELLATION {
-                continue;
-            }
-            let (slot, length) = (mark as u32, (mark >> 32) as u32);
+            let (slot, length) = (outcome.user_data() as u32, (outcome.user_data() >> 32) as u32);
             let result = match outcome.result() {
                 error if error < 0 => Err(-error),
                 _ if is_no_op => Ok(length),
@@ -271,7 +267,7 @@ impl Ring {
         }
         while self.in_flight > 0 {
             self.submit_and_wait(1)?;
-            self.reap(|_| ());
+            self.in_flight -= self.ring.completion().filter(|outcome| outcome.user_data() != CANCELLATION).count();
         }
         Ok(())
     }

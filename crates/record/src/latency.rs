@@ -44,12 +44,12 @@ impl Default for LatencyCounter {
 }
 
 impl LatencyCounter {
-    /// Adds one latency: no allocation, no division, no branch that depends on it. The sum of all of them stays
-    /// below 2^64 ns, which a thousand requests in flight reach after half a year.
+    /// Adds `count` requests that took equally long: no allocation, no division. The sum of all stays below 2^64 ns,
+    /// which a thousand requests in flight reach after half a year.
     #[inline]
-    pub fn add(&mut self, latency_ns: u64) {
-        self.buckets[index_of(latency_ns)] += 1;
-        self.sum_ns += latency_ns;
+    pub fn add(&mut self, latency_ns: u64, count: u64) {
+        self.buckets[index_of(latency_ns)] += count;
+        self.sum_ns += latency_ns * count;
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
@@ -192,7 +192,7 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latency {
         let mut counter = LatencyCounter::default();
-        values.into_iter().for_each(|value| counter.add(value));
+        values.into_iter().for_each(|value| counter.add(value, 1));
         counter.latency()
     }
 
@@ -221,6 +221,14 @@ mod tests {
         assert_eq!((latency.quantile_ns(0.0), latency.quantile_ns(1.0)), (1, 100_000));
         assert_eq!((latency.min_ns(), latency.max_ns(), latency.mean_ns()), (1, 100_000, 50_000.5));
         assert_eq!((latency.count(), of([]).quantile_ns(0.5)), (100_000, 0));
+    }
+
+    #[test]
+    fn adding_many_at_once_is_adding_each() {
+        let mut counter = LatencyCounter::default();
+        counter.add(300, 3);
+        counter.add(7, 1);
+        assert_eq!(counter.latency(), of([300, 300, 7, 300]));
     }
 
     #[test]
