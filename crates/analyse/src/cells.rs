@@ -77,6 +77,8 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let judged = Judged::of(&valid);
     let run_mbps = judged.run_mbps();
     let mbps = Interval::of_means(&run_mbps);
+    let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
+    let iops = Interval::of_means(&run_iops).value;
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
     let paid_ios = total(&|r| r.cpu.ios as f64);
@@ -92,7 +94,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         engine,
         runs: plain.len(),
         mbps,
-        iops: Interval::of_means(&means(&Record::iops)).value,
+        iops,
         latency_us: latency(&valid),
         achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
         charged_us: quotient(charged_ns, paid_ios) / 1e3,

@@ -104,6 +104,18 @@ fn a_ceiling_with_a_rounded_knee_is_one_all_the_same() {
 }
 
 #[test]
+fn a_result_above_a_ceiling_is_not_stopped_by_it() {
+    let findings = findings_of(|bytes, depth| match (bytes as u64, depth as u32) {
+        (1_048_576, 4) => 1.9e9,
+        _ => (bytes * depth / (80e-6 + bytes / 500e6)).min(1.2e9),
+    });
+    let ceiling = findings.limits[0].ceiling_mbps.unwrap();
+    assert!((ceiling.value / 1200.0 - 1.0).abs() < 0.02, "{ceiling:?}");
+    assert_eq!(narrowest(&findings), "device");
+    assert!(!findings.verdict[1].contains("1,200"), "{:?}", findings.verdict);
+}
+
+#[test]
 fn what_still_rises_or_falls_with_depth_is_no_plateau() {
     let own = |bytes: f64| bytes / (80e-6 + bytes / 500e6);
     let rising = findings_of(|bytes, depth| own(bytes) * depth / (1.0 + depth / 10.0));

@@ -55,15 +55,14 @@ fn burst(at: f64) -> f64 {
     if at < 0.3 { 2.0 } else { 1.0 }
 }
 
-/// 100 runs each of seven settings: 5% of the 700 of a jitter, and no setting above 12 (what 6% gives once in a
-/// hundred).
+/// 60 runs each of seven settings: 5% of the 420 of a jitter, and no setting above 9 (what 6% gives once in a hundred).
 #[test]
 fn steady_disks_are_called_steady() {
     for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
         for correlation in ["0", "0.5", "0.8"] {
-            let alarms = alarms(&format!("{jitter},correlation={correlation}"), 100);
+            let alarms = alarms(&format!("{jitter},correlation={correlation}"), 60);
             let mean = alarms.iter().sum::<f64>() / alarms.len() as f64;
-            assert!(mean <= 0.05 && alarms.iter().all(|share| *share <= 0.12), "{jitter}, {correlation}: {alarms:?}");
+            assert!(mean <= 0.05 && alarms.iter().all(|share| *share <= 0.15), "{jitter}, {correlation}: {alarms:?}");
         }
     }
 }
