@@ -158,7 +158,8 @@ const Charts = (() => {
       `${number(value)} MB/s (${number(low)} to ${number(high)}), ${number(cell.iops)} requests/s`,
       `p50 ${span(cell.latency_us.p50)}, p99 ${span(cell.latency_us.p99)}, longest ${span(cell.latency_us.max)}`,
       `charged ${number(cell.charged_us)} µs a request${soaker}`,
-      `${cell.runs} runs, ${cell.engine}${cached}${bad ? `, ${bad} failed or short` : ''}`,
+      `${cell.runs} ${cell.runs === 1 ? 'run' : 'runs'}, ${cell.engine}${cached}${bad ? `, ${bad} failed or short` : ''}`,
+      ...(cell.steady === false ? ['<b>not steady</b>'] : []),
     ].join('<br>');
   }
   const HOVER = '%{customdata}<extra></extra>';
@@ -172,21 +173,36 @@ const Charts = (() => {
     return cell ? pick(cell) : null;
   });
 
+  const translucent = (rgb, share) => rgb.replace('rgb(', 'rgba(').replace(')', `, ${share})`);
+  // On a logarithmic axis an interval that reaches down to nothing ends a decade below its middle.
+  const lowEnd = (cell) => Math.max(cell.mbps.low, cell.mbps.value * 0.1);
+  const mean = (cell) => cell.mbps.value;
+
+  // The band between the ends of the intervals along a line; a lone point has a bar instead.
+  function ribbon(line, ink, group) {
+    if (line.length < 2 || line.every((cell) => cell.mbps.low === cell.mbps.high)) return [];
+    const back = [...line].reverse();
+    return [{ ...QUIET, ...group, mode: 'lines', line: { width: 0 }, fill: 'toself', fillcolor: translucent(ink, 0.15),
+      x: [...line, ...back].map((c) => c.bs_bytes), y: [...line.map((c) => c.mbps.high), ...back.map(lowEnd)] }];
+  }
+
   function depthTraces(line, depth, of, look) {
     const i = of.depths.indexOf(depth);
     const ink = colour(look.steps, i, of.depths.length);
-    const mean = (cell) => cell.mbps.value;
     const group = { meta: { depth }, name: `depth ${depth}` };
     const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
     const half = curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
+    const shape = SHAPES[i % SHAPES.length];
+    const bar = line.length > 1 ? {} : { error_y: { type: 'data', symmetric: false, color: ink, thickness: 1, width: 2,
+      array: along(of.sizes, line, (c) => c.mbps.high - c.mbps.value),
+      arrayminus: along(of.sizes, line, (c) => c.mbps.value - lowEnd(c)) } };
     const traces = [
+      ...ribbon(line, ink, group),
       { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(mean),
         line: { color: ink, width: 1, dash: 'dot' } },
-      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, mean),
-        error_y: { type: 'data', symmetric: false, array: along(of.sizes, line, (c) => c.mbps.high - c.mbps.value),
-          arrayminus: along(of.sizes, line, (c) => Math.min(c.mbps.value - c.mbps.low, c.mbps.value * 0.9)),
-          color: ink, thickness: 1, width: 2 },
-        line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i % SHAPES.length] },
+      { ...group, ...bar, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, mean),
+        line: { color: ink, width: 2 },
+        marker: { color: ink, size: 6, symbol: along(of.sizes, line, (c) => (c.steady === false ? `${shape}-open` : shape)) },
         customdata: along(of.sizes, line, hover), hovertemplate: HOVER },
     ];
     if (half) {
@@ -214,6 +230,53 @@ const Charts = (() => {
 
   // --- Block size x depth -------------------------------------------------------------------------------------
 
+  // Places on the map are counted from 0 along each axis; a cell reaches half a place to each side.
+  const placeOf = (of, bytes, depth) => [of.sizes.indexOf(bytes), of.depths.indexOf(depth)];
+
+  // A line through the map that parts the cells of at least `level` of the best from those below. Where two measured
+  // neighbours lie apart it runs midway between them.
+  function contour(of, at, share, level) {
+    const segments = [];
+    const above = (x, y) => { const cell = at(of.depths[y], of.sizes[x]); return cell ? share(cell) >= level : null; };
+    const walk = (length, side, draw) => {
+      let last = null;
+      for (let place = 0; place < length; place += 1) {
+        const now = side(place);
+        if (now === null) continue;
+        if (last && last.above !== now) segments.push(draw((last.place + place) / 2));
+        last = { place, above: now };
+      }
+    };
+    of.depths.forEach((_, y) => walk(of.sizes.length, (x) => above(x, y), (x) => `M${x},${y - 0.5}L${x},${y + 0.5}`));
+    of.sizes.forEach((_, x) => walk(of.depths.length, (y) => above(x, y), (y) => `M${x - 0.5},${y}L${x + 0.5},${y}`));
+    return segments;
+  }
+
+  function contours(of, at, share, look) {
+    return [[0.5, 'dot'], [0.95, 'solid']].flatMap(([level, dash]) => {
+      const segments = contour(of, at, share, level);
+      return segments.length ? [{ name: `contour ${level * 100}`, type: 'path', path: segments.join(''),
+        line: { color: look.ink, width: 1.6, dash } }] : [];
+    });
+  }
+
+  function hatching(cell, of, look, shareOfBest) {
+    const [x, y] = placeOf(of, cell.bs_bytes, cell.iodepth);
+    const line = (from, to) => `M${x + from[0]},${y + from[1]}L${x + to[0]},${y + to[1]}`;
+    const lines = [0.25, 0.5, 0.75].flatMap((k) => [line([-0.5, 0.5 - k], [-0.5 + k, 0.5]), line([0.5 - k, -0.5], [0.5, -0.5 + k])]);
+    return { name: 'not steady', type: 'path', path: lines.join(''), opacity: 0.55,
+      line: { color: legible([look.low, look.accent], shareOfBest), width: 1 } };
+  }
+
+  function advised(of, key, look) {
+    return of.findings.advice
+      .filter((advice) => `${advice.pattern} ${advice.settings.cache} ${advice.rw}` === key)
+      .map((advice) => placeOf(of, advice.settings.bs, advice.settings.iodepth))
+      .filter(([x0, y0]) => x0 >= 0 && y0 >= 0)
+      .map(([x0, y0]) => ({ name: 'advised', type: 'rect', x0: x0 - 0.5, x1: x0 + 0.5, y0: y0 - 0.5, y1: y0 + 0.5,
+        line: { color: look.ink, width: 3 }, fillcolor: 'rgba(0,0,0,0)' }));
+  }
+
   function heat(of, key, look, width) {
     const cells = of.of(key);
     const at = (depth, bytes) => cells.find((cell) => cell.iodepth === depth && cell.bs_bytes === bytes);
@@ -240,12 +303,11 @@ const Charts = (() => {
       ticktext: labels.map((label, i) => (i % every ? '' : label)) };
     const y = { ...category, categoryarray: of.depths.map(String) };
     const chart = layout(look, x, y, 'depth');
-    chart.shapes = of.findings.advice
-      .filter((advice) => `${advice.pattern} ${advice.settings.cache} ${advice.rw}` === key)
-      .map((advice) => [of.sizes.indexOf(advice.settings.bs), of.depths.indexOf(advice.settings.iodepth)])
-      .filter(([x0, y0]) => x0 >= 0 && y0 >= 0)
-      .map(([x0, y0]) => ({ type: 'rect', x0: x0 - 0.5, x1: x0 + 0.5, y0: y0 - 0.5, y1: y0 + 0.5,
-        line: { color: look.ink, width: 2.5 }, fillcolor: 'rgba(0,0,0,0)' }));
+    chart.shapes = [
+      ...cells.filter((cell) => cell.steady === false).map((cell) => hatching(cell, of, look, share(cell))),
+      ...contours(of, at, share, look),
+      ...advised(of, key, look),
+    ];
     return { data, layout: chart };
   }
 
@@ -259,6 +321,15 @@ const Charts = (() => {
     const full = sizes.filter((bytes) => depths(bytes) >= Math.max(2, most * 0.6));
     const from = full.length ? full : sizes;
     return distinct([from[0], from[(from.length - 1) >> 1], from[from.length - 1]]);
+  }
+
+  // Kleinrock's knee: the depth with the most throughput for its median latency. Two depths have none.
+  function knee(line, ink, group) {
+    if (line.length < 3) return [];
+    const power = (cell) => cell.mbps.value / cell.latency_us.p50;
+    const best = line.reduce((a, b) => (power(b) > power(a) ? b : a));
+    return [{ ...QUIET, ...group, name: 'knee', mode: 'markers', x: [best.mbps.value], y: [best.latency_us.p50],
+      marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } }];
   }
 
   function latency(of, key, look) {
@@ -278,6 +349,7 @@ const Charts = (() => {
         { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
           showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' },
           marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
+        ...knee(line, ink, { legendgroup: String(bytes) }),
       ];
     });
     // One scale for all, so that the charts can be held against each other.
@@ -324,5 +396,6 @@ const Charts = (() => {
     return { data, layout: layout(look, sizeAxis(of.sizes, look, width), y, 'µs a request') };
   }
 
-  return { study, theme, number, size, colour, kinds: { throughput, heat, latency, cost } };
+  return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, sizeAxis, layout, hover, HOVER,
+    QUIET, SHAPES, kinds: { throughput, heat, latency, cost } };
 })();

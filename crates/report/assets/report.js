@@ -49,15 +49,16 @@
   async function draw(figure) {
     const plot = figure.querySelector('.plot');
     const look = Charts.theme(darkness.matches && !printing);
-    const width = printing ? PRINT_WIDTH : plot.clientWidth;
+    const width = !printing ? plot.clientWidth : figure.classList.contains('wide') ? 2 * PRINT_WIDTH : PRINT_WIDTH;
     const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.path, look, width);
     for (const trace of chart.data) {
       if (trace.meta && hiddenDepths.has(trace.meta.depth)) trace.visible = false;
     }
-    Object.assign(chart.layout, printing ? { width, height: 250 } : { width });
+    Object.assign(chart.layout, printing ? { width, height: Math.min(chart.layout.height, 250) } : { width });
     plot.querySelector('.pending')?.remove();
     await Plotly.react(plot, chart.data, chart.layout, CONFIG);
     plot.dataset.width = String(width);
+    plot.dispatchEvent(new Event('drawn', { bubbles: true }));
   }
 
   const figures = [...document.querySelectorAll('.chart')];

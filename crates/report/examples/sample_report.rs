@@ -116,6 +116,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         memory_mbps: None,
         flush_share: None,
         noise: NoiseFinding::default(),
+        unseen_us: None,
     }
 }
 
@@ -383,6 +384,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
         limits: WAYS.iter().map(limits).collect(),
         cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
         advice,
+        attribution: Vec::new(),
         warnings: sentences(&[
             "This is a sample: its numbers come from a formula, nothing was measured.",
             "The buffered paths were measured at 3 depths and 5 block sizes only.",

@@ -17,12 +17,13 @@ use crate::html_data::data;
 use crate::html_measured::{definitions, measured, raw_numbers};
 use crate::html_path::path_section;
 use crate::html_tables::half_power_and_cost;
+use crate::html_trust::{flagged, unsteady};
 
 /// plotly.js, deflated and in base64 by the build script.
 pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
 pub(crate) const STYLE: &str = include_str!("../assets/report.css");
-pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");
-pub(crate) const SCRIPT: &str = include_str!("../assets/report.js");
+pub(crate) const CHARTS: &str = concat!(include_str!("../assets/charts.js"), include_str!("../assets/trust.js"));
+pub(crate) const SCRIPT: &str = concat!(include_str!("../assets/pins.js"), include_str!("../assets/report.js"));
 /// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
@@ -46,6 +47,7 @@ pub fn html(findings: &Findings, records: &[Record], command: &str, out: &mut im
                     (path_section(findings))
                     (advice(findings, records))
                     (charts(findings))
+                    (unsteady(findings))
                     (half_power_and_cost(findings))
                     (measured(findings, records, command))
                     (raw_numbers(findings, data.runs_left_out))
@@ -88,6 +90,7 @@ fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
         (charted, ("heat", "Heat map")),
         (charted, ("latency", "Latency")),
         (charted, ("cost", "Cost")),
+        (!flagged(findings).is_empty(), ("unsteady", "Not steady")),
         (tabled, ("tables", "Tables")),
         (true, ("measured", "Method")),
         (true, ("words", "Words")),

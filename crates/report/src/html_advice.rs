@@ -9,6 +9,7 @@ use spec::{EngineName, Workload};
 
 use crate::html_answer::share;
 use crate::html_format::{heading, mbps, number, shell_word, span};
+use crate::html_settings::settings;
 
 /// The section with a card for each advice; nothing where there is none.
 pub fn advice(findings: &Findings, records: &[Record]) -> Markup {
@@ -17,14 +18,15 @@ pub fn advice(findings: &Findings, records: &[Record]) -> Markup {
         @if !findings.advice.is_empty() {
             section #advice {
                 h2 { "What to set" }
-                p.lead { "The cheapest settings within 5% of the peak." }
-                div.cards { @for advice in &findings.advice { (card(advice, &findings.target, span_bytes)) } }
+                p.lead { "The cheapest settings within 5% of the peak, each with texts to copy." }
+                div.cards { @for advice in &findings.advice { (card(advice, findings, span_bytes)) } }
             }
         }
     }
 }
 
-fn card(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Markup {
+fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup {
+    let target = &findings.target;
     let title = heading(&format!("{} {}", advice.pattern, advice.rw));
     html! {
         article.card {
@@ -38,7 +40,10 @@ fn card(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Markup {
             }
             (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
             @if let Some(job) = fio_job(advice, target, span_bytes) {
-                details { summary { "The same as an fio job" } (to_copy("fio job", &job)) }
+                details { summary { "fio, the same as a job" } (to_copy("fio job", &job)) }
+            }
+            @for setting in settings(advice, findings) {
+                details { summary { (setting.program) } (to_copy(setting.program, &setting.text)) }
             }
         }
     }

@@ -19,6 +19,7 @@ pub fn answer(findings: &Findings) -> Markup {
                 @if findings.verdict.is_empty() { p { "Nothing has been measured yet, so there is no answer." } }
                 @for sentence in &findings.verdict { p.long[sentence.chars().count() > HEADLINE] { (sentence) } }
             }
+            @if !findings.cells.is_empty() { p.confidence { (confidence(findings)) } }
             div.tiles {
                 (peak_tile(findings, Direction::Read))
                 (peak_tile(findings, Direction::Write))
@@ -26,6 +27,22 @@ pub fn answer(findings: &Findings) -> Markup {
                 (cost_tile(findings))
             }
         }
+    }
+}
+
+/// How far to trust the answer, in one sentence with a link to the reservations.
+fn confidence(findings: &Findings) -> Markup {
+    let cells = findings.cells.len();
+    let share = |fits: fn(&CellFinding) -> bool| findings.cells.iter().filter(|cell| fits(cell)).count();
+    let (steady, sharp) = (share(|cell| cell.steady), share(|cell| cell.within_5_percent));
+    let reservations = match findings.warnings.len() {
+        0 => "no reservations".to_string(),
+        1 => "one reservation".to_string(),
+        count => format!("{count} reservations"),
+    };
+    html! {
+        "How far to trust it: of " (cells) " cells " (steady) " were " a href="#def-steady" { "steady" } " and "
+        (sharp) " are known to within 5%; " a href="#trust" { (reservations) } "."
     }
 }
 

@@ -94,15 +94,20 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// What a reader without a mouse is told of every chart.
+const KEYS: &str = "Arrow keys walk through the points, Enter pins one, plus and minus zoom, 0 shows all. The numbers \
+                    are in the table that follows.";
+
 /// A place for a chart of one kind and path, and its table.
 fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
     let words = heading(&grid.path.words());
     html! {
         figure.chart data-chart=(kind) data-path=(grid.path.key()) {
             figcaption { (words) }
-            div.plot role="img" aria-label={ (words) ": " (what) ". The numbers are in the table that follows." } {
+            div.plot role="group" aria-label={ (words) ": " (what) ". " (KEYS) } {
                 p.pending { "This chart is drawn by the page's script." }
             }
+            p.said aria-live="polite" {}
             details { summary { "Numbers" } (table) }
         }
     }
@@ -125,24 +130,30 @@ pub fn charts(findings: &Findings) -> Markup {
 fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
     let pap = findings.levels.iter().any(|level| level.pap_mbps.is_some());
     html! {
-        section #throughput {
-            h2 { "Throughput against block size" }
-            p.lead {
-                "A line for each depth, with the 95% interval of its run means. A ring marks where a line first \
-                 reaches half of its own peak, its " a href="#def-half" { "half-power size" } "; there is none where \
-                 no smaller size was seen below half."
-                @if pap { " The dashed rule is the narrowest advertised peak." }
-                " Dots join sizes with unmeasured ones between them."
-            }
-            div.depths role="group" aria-label="Depths shown" {}
-            div.multiples {
-                @for grid in grids {
-                    (figure("throughput", grid, "throughput against block size, a line for each depth",
-                        grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
+            section #throughput {
+                h2 { "Throughput against block size" }
+                p.lead {
+                    "A line for each depth, in a ribbon as wide as the 95% "
+                    a href="#def-interval" { "interval" } " of its run means. A ring marks where a line first \
+                     reaches half of its own peak, its " a href="#def-half" { "half-power size" } "; there is none where \
+                     no smaller size was seen below half."
+                    @if pap { " The dashed rule is the narrowest advertised peak." }
+                    " Dots join sizes with unmeasured ones between them; open marks are cells that are not "
+                    a href="#def-steady" { "steady" } "."
+                }
+    p.lead.screen {
+                    "Point at a mark to see its record, click to pin it below its chart, drag to zoom, double-click to see \
+                     all again. By keyboard: arrows walk, Enter pins, + and \u{2212} zoom, 0 shows all."
+                }
+                div.depths role="group" aria-label="Depths shown" {}
+                div.multiples {
+                    @for grid in grids {
+                        (figure("throughput", grid, "throughput against block size, a line for each depth",
+                            grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
+                    }
                 }
             }
         }
-    }
 }
 
 fn heat(grids: &[Grid]) -> Markup {
@@ -151,7 +162,8 @@ fn heat(grids: &[Grid]) -> Markup {
             h2 { "Block size and depth together" }
             p.lead {
                 "MB/s in each cell; the colour is its share of the best of its chart. What was not measured is blank. \
-                 A box marks the advised settings."
+                 The dotted line parts the cells of at least half of the best from those below, the solid one those \
+                 of 95%. A box marks the advised settings, hatching what is not " a href="#def-steady" { "steady" } "."
             }
             div.multiples {
                 @for grid in grids {
@@ -172,7 +184,8 @@ fn latency(grids: &[Grid]) -> Markup {
             p.lead {
                 "What more depth buys and what it costs: each line runs through the depths of one block size, from \
                  the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. \
-                 Where a line turns upwards, depth no longer adds throughput, only waiting."
+                 Where a line turns upwards, depth no longer adds throughput, only waiting; a ring marks its "
+                a href="#def-knee" { "knee" } "."
             }
             div.multiples {
                 @for grid in grids {
@@ -202,6 +215,45 @@ fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
                             let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
                             format!("{} / {soaker}", number(cell.charged_us))
                         })))
+                }
+            }
+            div.multiples.alone { (gigabyte(findings)) }
+        }
+    }
+}
+
+/// The place of the chart that shows all paths' processor time for a gigabyte, and its table: the fits.
+fn gigabyte(findings: &Findings) -> Markup {
+    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
+    html! {
+        figure.chart.wide data-chart="gigabyte" data-path="all" {
+            figcaption { "Processor seconds a gigabyte, all paths" }
+            div.plot role="group" aria-label={ "Processor seconds a gigabyte against block size. " (KEYS) } {
+                p.pending { "This chart is drawn by the page's script." }
+            }
+            p.said aria-live="polite" {}
+            details {
+                summary { "Numbers" }
+                div.scroll tabindex="0" role="region" aria-label="Processor seconds a gigabyte" {
+                    table {
+                        caption { "Charged processor seconds a gigabyte, by the fit" }
+                        thead {
+                            tr {
+                                th scope="col" { "Path" }
+                                th.number scope="col" { "at the smallest block" }
+                                th.number scope="col" { "at the largest" }
+                            }
+                        }
+                        tbody {
+                            @for cost in charged {
+                                tr {
+                                    th scope="row" { (heading(&cost.path)) }
+                                    // A millisecond a megabyte is a second a gigabyte.
+                                    @for seconds in cost.ms_per_mb { td.number { (number(seconds)) } }
+                                }
+                            }
+                        }
+                    }
                 }
             }
         }

@@ -6,6 +6,8 @@ use analyse::Findings;
 use record::Record;
 use serde_json::{Value, json};
 
+use crate::html_trust::flagged;
+
 /// Most bytes of JSON that a page takes, so that with plotly.js it stays below 2.5 MB.
 const MOST_BYTES: usize = 460_000;
 
@@ -21,9 +23,7 @@ pub struct Data {
 pub fn data(findings: &Findings, records: &[Record]) -> Data {
     let mut told = serde_json::to_value(findings).expect("findings are plain data");
     round(&mut told);
-    if told.to_string().len() > MOST_BYTES {
-        leave_out_series(&mut told);
-    }
+    leave_out_series(&mut told, &flagged(findings));
     let room = MOST_BYTES.saturating_sub(told.to_string().len());
     let mut used = 0;
     let mut rows = Vec::new();
@@ -56,9 +56,12 @@ pub(crate) fn round(value: &mut Value) {
     }
 }
 
-fn leave_out_series(findings: &mut Value) {
-    for cell in findings["cells"].as_array_mut().into_iter().flatten() {
-        cell["series_mbps"] = json!([]);
+/// Keeps the series of the cells that have a chart over time.
+fn leave_out_series(findings: &mut Value, charted: &[usize]) {
+    for (place, cell) in findings["cells"].as_array_mut().into_iter().flatten().enumerate() {
+        if !charted.contains(&place) {
+            cell["series_mbps"] = json!([]);
+        }
     }
 }
 

@@ -153,7 +153,7 @@ pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Markup {
 }
 
 /// What the words mean: the end of its link, the word, and a sentence or two.
-const WORDS: [(&str, &str, &str); 15] = [
+const WORDS: [(&str, &str, &str); 18] = [
     (
         "pap",
         "PAP, peak advertised performance",
@@ -213,6 +213,24 @@ const WORDS: [(&str, &str, &str); 15] = [
         "Latency",
         "From just before a request is submitted until its completion is reaped; p99 is what 99% of requests stay at \
          or below.",
+    ),
+    (
+        "steady",
+        "Steady",
+        "A cell is steady where the rate within its runs neither falls nor wanders beyond what chance explains. A cell \
+         that is not is marked wherever it is shown, and never advised.",
+    ),
+    (
+        "trimmed",
+        "Trimmed",
+        "The beginning of a run that is left out of its rate, because it is no part of what follows: it is cut where \
+         the rest then has the smallest standard error (MSER-5).",
+    ),
+    (
+        "knee",
+        "Knee",
+        "The depth at which throughput divided by median latency is largest: below it depth buys more than it costs, \
+         above it waiting grows faster than throughput.",
     ),
     ("interval", "Interval", "A 95% t interval over the means of a cell's runs, not over the requests within one."),
 ];

@@ -55,8 +55,9 @@ pub fn path_section(findings: &Findings) -> Markup {
             h2 { "The path" }
             p.lead {
                 "From the application down to the medium: what each level advertises (" a href="#def-pap" { "PAP" }
-                "), and in brackets what was got through it (" a href="#def-rap" { "RAP" } ")."
+                "), and in brackets what was got through it (" a href="#def-rap" { "RAP" } "), in MB/s."
             }
+            (figure_one(levels))
             ol.ladder {
                 @for level in levels { (rung(level, scale.as_ref())) }
             }
@@ -70,6 +71,26 @@ pub fn path_section(findings: &Findings) -> Markup {
                 }
             }
             (bottleneck(findings))
+        }
+    }
+}
+
+/// The levels side by side, as the papers' Figure 1 has them: PAP, and (RAP) in brackets.
+fn figure_one(levels: &[LevelFinding]) -> Markup {
+    let pap = |level: &LevelFinding| level.pap_mbps.map_or_else(|| "unknown".to_string(), number);
+    let rap = |level: &LevelFinding| level.rap_mbps.map_or_else(|| "not measured".to_string(), number);
+    let told: Vec<String> =
+        levels.iter().map(|level| format!("{} {} ({})", level.level, pap(level), rap(level))).collect();
+    html! {
+        // The ladder below says the same to those who do not see the boxes.
+        ol.figure-one role="img" aria-label={ "PAP (RAP) in MB/s: " (told.join(", ")) } {
+            @for level in levels {
+                li.narrowest[level.narrowest] aria-hidden="true" {
+                    b { (heading(&level.level)) }
+                    span { (pap(level)) " (" (rap(level)) ")" }
+                    @if level.narrowest { small { "the narrowest" } }
+                }
+            }
         }
     }
 }

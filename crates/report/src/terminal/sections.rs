@@ -64,11 +64,12 @@ fn path(findings: &Findings, width: usize) -> Section {
         |one: &LevelFinding, other: &LevelFinding| silent(one) && silent(other) && one.rap_mbps == other.rap_mbps;
     let groups: Vec<&[LevelFinding]> = findings.levels.chunk_by(alike).collect();
     let heading = ["The path", "PAP", "(RAP)", ""].map(str::to_string).to_vec();
-    let lines = table(heading, groups.iter().map(|group| path_row(group)).collect(), &[1, 2]);
+    let lines = table(heading, groups.iter().copied().map(path_row).collect(), &[1, 2]);
     let narrowest = |group: &&[LevelFinding]| group.iter().any(|level| level.narrowest);
-    let tones = groups.iter().map(|group| if narrowest(group) { Tone::Alert } else { Tone::Plain });
+    let tone = |group| if narrowest(group) { Tone::Alert } else { Tone::Plain };
+    let tones = groups.iter().map(tone);
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
-    let least = groups.iter().position(|group| narrowest(group)).map_or(2, |place| place + 1);
+    let least = groups.iter().position(narrowest).map_or(2, |place| place + 1);
     let next = findings.bottleneck.next.trim_end_matches('.');
     if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
         // The last line to give way: it is of use only with the levels above it.

@@ -43,6 +43,7 @@ pub fn empty() -> Findings {
         limits: vec![],
         cost: vec![],
         advice: vec![],
+        attribution: vec![],
         warnings: vec![],
         cells: vec![],
         harness_ns_per_io: 0.0,
@@ -92,6 +93,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         memory_mbps: None,
         flush_share: None,
         noise: NoiseFinding::default(),
+        unseen_us: None,
     }
 }
 
