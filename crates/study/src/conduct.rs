@@ -2,11 +2,15 @@
 
 use std::sync::atomic::AtomicBool;
 
+use analyse::judge;
 use measure::{MeasureError, Place};
 use record::{Record, RecordError, StudyFile};
 use spec::{Nanos, Question, Run};
 
 use crate::planner::{Observation, Planner, Step};
+
+/// How many times as long a window is that is measured again because its run was not steady.
+const EXTENDED: u64 = 2;
 
 /// Whoever watches: told before and after each run.
 pub trait Observer {
@@ -25,6 +29,17 @@ pub struct SoFar {
     pub spent: Nanos,
     /// How long it will still take, as far as can be told; what noise asks for later is not in it.
     pub left: Nanos,
+}
+
+/// Measures `run`; where its series is not steady, once more in a window twice as long, which then stands for the run.
+fn measure_steadily(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
+    let first = measure::measure(place, run, stop)?;
+    if judge(&first.series).steady {
+        return Ok(first);
+    }
+    let longer = Run { runtime: Nanos(run.runtime.0 * EXTENDED), ..*run };
+    let second = measure::measure(place, &longer, stop)?;
+    Ok(Record { spent_ns: first.spent_ns + second.spent_ns, ..second })
 }
 
 /// How a study came to its end.
@@ -73,7 +88,7 @@ pub fn conduct(
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
         observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: planner.left() });
-        let record = match measure::measure(place, &run, stop) {
+        let record = match measure_steadily(place, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
             Err(error) => return Err(error.into()),

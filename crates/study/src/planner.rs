@@ -19,7 +19,7 @@ use crate::window::runtime;
 const BATCH: usize = 16;
 const FILLED_BATCH: usize = 8;
 /// The share of the budget that may go into looking further before what was seen is repeated.
-const EXPLORING_SHARE: f64 = 0.5;
+const EXPLORING_SHARE: f64 = 0.6;
 /// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
 const SOAKER_LENGTH: f64 = 1.5;
 

@@ -19,6 +19,8 @@ const SURE: f64 = 0.05;
 const DOUBT_RUNS: u32 = 10;
 /// Runs after which a deciding cell that stays wide waits its turn with the others.
 const PATIENCE_RUNS: u32 = 12;
+/// How much less urgent each further run of a cell that decides most is, against 1 for the others.
+const PATH_STEP: f64 = 0.4;
 /// Runs of one cell that are planned ahead of what they will show.
 const AHEAD: u32 = 4;
 /// Expected gain over the best of a curve, and over the best of a path, that makes a cell worth a run.
@@ -126,11 +128,11 @@ impl OfPath<'_> {
         self.wants.push(Want { tier, rank, name: (self.number, cell), pass, later });
     }
 
-    /// Wants runs of a cell from those it has up to `runs`, each later one less urgently.
-    fn want_up_to(&mut self, tier: Tier, rank: f64, cell: usize, runs: u32) {
+    /// Wants runs of a cell from those it has up to `runs`, each later one less urgently by `step`.
+    fn want_up_to(&mut self, tier: Tier, step: f64, cell: usize, runs: u32) {
         let done = self.path.cells[cell].runs[0];
         for later in 0..runs.saturating_sub(done).min(AHEAD) {
-            self.want(tier, rank + f64::from(done + later), cell, Pass::Plain, later);
+            self.want(tier, step * f64::from(done + later), cell, Pass::Plain, later);
         }
     }
 
@@ -258,13 +260,15 @@ impl OfPath<'_> {
             if runs == 0 || given_up {
                 continue;
             }
-            let later_by = if weight == Weight::Path { 0.0 } else { 0.5 };
-            self.want_up_to(Tier::Repeat, later_by, cell, least);
-            if runs < least {
+            // What decides most gets all its runs while the others get their first few.
+            let wanted = if weight == Weight::Path { deciding } else { least };
+            let step = if weight == Weight::Path { PATH_STEP } else { 1.0 };
+            self.want_up_to(Tier::Repeat, step, cell, wanted);
+            if runs < wanted {
                 continue;
             }
             if weight > Weight::Nothing && runs < deciding {
-                self.want_up_to(Tier::Decide, later_by, cell, deciding);
+                self.want_up_to(Tier::Decide, 1.0, cell, deciding);
             } else {
                 self.sharpen(cell, weight);
             }
@@ -282,7 +286,7 @@ impl OfPath<'_> {
             .find(|count| known.rate.reach(*count, spread) <= SHARP)
             .unwrap_or(known.rate.count + AHEAD);
         let tier = if weight > Weight::Nothing && runs < PATIENCE_RUNS { Tier::Sharpen } else { Tier::Widest };
-        self.want_up_to(tier, 0.0, cell, runs + enough - known.rate.count);
+        self.want_up_to(tier, 1.0, cell, runs + enough - known.rate.count);
     }
 
     /// Runs of cells that may turn out on the other side of half power.

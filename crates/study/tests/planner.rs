@@ -20,7 +20,7 @@ fn factor(run: &Run, spread: f64) -> f64 {
         ((mixed ^ (mixed >> 32)) >> 11) as f64 / (1u64 << 53) as f64
     };
     // Twelve uniform draws make a normal one, nearly (Irwin-Hall).
-    1.0 + spread * ((0..12).map(|salt| uniform(salt)).sum::<f64>() - 6.0)
+    1.0 + spread * ((0..12).map(uniform).sum::<f64>() - 6.0)
 }
 
 fn observe_of(run: Run, mbps: f64) -> Observation {

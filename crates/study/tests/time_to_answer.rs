@@ -1,0 +1,45 @@
+//! Does a study say in two minutes what an exhaustive grid says in an hour? Ten random disks, played request by
+//! request in virtual time; the table of fifty is made by `cargo run --release --example time_to_answer`.
+
+mod grid;
+
+use grid::{Answer, What, disk, grid_s, mistakes, question, study};
+
+const DISKS: u64 = 10;
+
+#[test]
+fn a_study_says_what_an_exhaustive_grid_says_in_a_tenth_of_its_time() {
+    let question = question();
+    let mut wrong = Vec::new();
+    for number in 1..=DISKS {
+        let disk = disk(number);
+        let studied = study(&question, &disk);
+        let (runs, answered) = (studied.records.len(), studied.answered);
+        eprintln!(
+            "disk {number}: {runs} runs in {:.0} s, answered before the budget's end: {answered}",
+            studied.spent_s
+        );
+        assert!(studied.spent_s <= grid_s(&question) / 10.0, "disk {number} took {} s", studied.spent_s);
+        let found = mistakes(&question, &disk, &Answer::from(&studied.findings));
+        wrong.extend(found.into_iter().map(|(what, words)| (what, format!("disk {number}, {words}"))));
+    }
+    // The highest of many noisy cells is above the truth now and then, in the grid as well; but not by much.
+    let slight = |what: &What| matches!(what, What::Peak(tenths) | What::CurvePeak(tenths) if *tenths < 100);
+    let grave: Vec<&String> = wrong.iter().filter(|(what, _)| !slight(what)).map(|(_, words)| words).collect();
+    assert!(grave.is_empty(), "{grave:#?}");
+    let peaks = DISKS as usize * (question.iodepth.len() + 1) * 4;
+    assert!(wrong.len() <= peaks / 50, "{} of {peaks}: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn the_judge_finds_what_is_wrong() {
+    let (question, disk) = (question(), disk(1));
+    let right = grid::grid(&question, &spec::SimulatedDisk { noise: 0.0, ..disk.clone() });
+    assert!(mistakes(&question, &disk, &right).is_empty());
+    let mut wrong = right.clone();
+    wrong.curves.values_mut().for_each(|half| half.bs = spec::Bytes(half.bs.0 * 2));
+    wrong.advised.values_mut().for_each(|at| at.1 = question.bs[0]);
+    let found = mistakes(&question, &disk, &wrong);
+    let count = |kind: What| found.iter().filter(|(what, _)| *what == kind).count();
+    assert_eq!((count(What::HalfPower), count(What::Advice)), (4 * question.iodepth.len(), 4), "{found:?}");
+}
