@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use analyse::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use spec::{
-    Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Rw, Switch, Target,
-    Workload,
+    Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, PageCache, ParseError, Rate, Rw, Switch,
+    Target, Workload,
 };
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
@@ -101,6 +101,10 @@ pub struct RunArgs {
     /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
     #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
     pub cache: Cache,
+    /// What the page cache holds of the target when a buffered run begins: empty (each block is read once), or warm
+    /// (all of it, and blocks are read again and again: measures the page cache itself)
+    #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
+    pub page_cache: PageCache,
     /// Requests a second that come to each thread, done or not (open loop); latency counts from when they should
     /// have been issued
     #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use measure::{Place, RealPlace, SimulatedPlace, Wanted, WriteCache};
 use record::RecordError;
-use spec::{Bytes, Nanos, Target};
+use spec::{Bytes, Nanos, PageCache, Target};
 
 use crate::args::CommonArgs;
 
@@ -28,12 +28,14 @@ pub struct Purpose {
     pub size: Option<Bytes>,
     /// How long laying out its file may take.
     pub layout_limit: Nanos,
+    /// What the page cache holds of it when a buffered run begins.
+    pub page_cache: PageCache,
 }
 
 impl Purpose {
     /// A single run.
-    pub fn of_run(common: &CommonArgs, writes: bool) -> Self {
-        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN }
+    pub fn of_run(common: &CommonArgs, writes: bool, page_cache: PageCache) -> Self {
+        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN, page_cache }
     }
 }
 
@@ -43,6 +45,7 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
         size: purpose.size,
         writes: purpose.writes,
         overwrite: common.overwrite,
+        page_cache: purpose.page_cache,
         drop_caches: common.drop_caches,
         engine: common.engine,
         seed: common.seed,

@@ -12,8 +12,8 @@ use crate::MeasureError;
 
 /// A share of the span that may stay: it is recorded, and cannot change what is found.
 const LITTLE: u64 = 1_000;
-/// Bytes of a scratch file that are read at a time.
-const SCRATCH_BLOCK_BYTES: usize = 1 << 20;
+/// Bytes that are read at a time.
+const BLOCK_BYTES: usize = 1 << 20;
 
 /// Makes the page cache forget the first `span_bytes` of `data`; gives what it holds in the end, where that can be
 /// told.
@@ -38,6 +38,19 @@ pub(crate) fn empty(data: &DataFile, span_bytes: u64, scratch: &Path) -> Result<
     Ok(held(data))
 }
 
+/// Makes the page cache hold the first `span_bytes` of `data`, as far as there is memory; gives what it holds in the
+/// end, where that can be told.
+///
+/// # Errors
+/// Where the target cannot be read.
+pub(crate) fn fill(data: &DataFile, span_bytes: u64) -> Result<Option<u64>, MeasureError> {
+    let held = |data: &DataFile| data.cached_bytes(0..span_bytes).ok();
+    if held(data) != Some(span_bytes) {
+        read_through(data, span_bytes)?;
+    }
+    Ok(held(data))
+}
+
 /// Makes the kernel drop every clean page of the machine, also those of others.
 ///
 /// # Errors
@@ -54,10 +67,14 @@ pub(crate) fn drop_all() -> Result<(), MeasureError> {
 fn sweep(folder: &Path, bytes: u64) -> Result<(), MeasureError> {
     let scratch = DataFile::unnamed_in(folder)?;
     scratch.set_size(bytes)?;
-    let mut block = vec![0; SCRATCH_BLOCK_BYTES];
+    read_through(&scratch, bytes)
+}
+
+fn read_through(data: &DataFile, bytes: u64) -> Result<(), MeasureError> {
+    let mut block = vec![0; BLOCK_BYTES];
     let mut offset = 0;
     while offset < bytes {
-        match scratch.read_at(&mut block, offset)? {
+        match data.read_at(&mut block, offset)? {
             0 => break,
             read => offset += read as u64,
         }
@@ -93,6 +110,17 @@ mod tests {
         data.write_all_at(&vec![1; 4 << 20], 0).unwrap();
         if data.cached_bytes(0..4 << 20).ok() == Some(4 << 20) && data.direct_alignment().unwrap().is_some() {
             assert_eq!(empty(&data, 4 << 20, folder.path()).unwrap(), Some(0));
+        }
+    }
+
+    #[test]
+    fn what_was_forgotten_is_held_again() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let data = DataFile::unnamed_in(folder.path()).unwrap();
+        let span_bytes = (3 << 20) + 4096;
+        data.write_all_at(&vec![1; span_bytes as usize], 0).unwrap();
+        if empty(&data, span_bytes, folder.path()).unwrap() == Some(0) {
+            assert_eq!(fill(&data, span_bytes).unwrap(), Some(span_bytes));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Runs on a real target, in real time.
 //!
 //! A folder, a file or a device enters; the place checks what may be done with it, lays out its own file where
-//! there is none, empties the page cache before each run, and opens engines.
+//! there is none, empties (or fills) the page cache before each run, and opens engines.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use os::{Alignment, DataFile, Kind, Mode};
 use probe::Root;
 use record::Environment;
-use spec::{Bytes, Direction, EngineName, Nanos, Pass, Pattern, Run, Workload};
+use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Workload};
 
 use crate::MeasureError;
 use crate::account::MachineAccount;
@@ -32,6 +32,8 @@ pub struct Wanted {
     pub writes: bool,
     /// Whether a file or device that is not ours may be written.
     pub overwrite: bool,
+    /// What the page cache holds of the target when a buffered run begins.
+    pub page_cache: PageCache,
     /// Whether all page caches of the machine are dropped before each run, which takes root.
     pub drop_caches: bool,
     /// How requests are to be issued.
@@ -127,6 +129,11 @@ impl RealPlace {
             page_cache::drop_all()?;
         }
         page_cache::empty(data, self.span_bytes, &self.scratch)
+    }
+
+    /// Fills the page cache with the span, and says what it holds of it.
+    fn fill_page_cache(&self) -> Result<Option<u64>, MeasureError> {
+        self.data.as_ref().map_or(Ok(None), |data| page_cache::fill(data, self.span_bytes))
     }
 }
 
@@ -250,7 +257,8 @@ impl Place for RealPlace {
 
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
         let Workload { rw, bs, iodepth, threads, cache, engine, .. } = run.workload;
-        let cached_bytes = self.empty_page_cache()?;
+        let warm = self.wanted.page_cache == PageCache::Warm && !cache.direct();
+        let cached_bytes = if warm { self.fill_page_cache()? } else { self.empty_page_cache()? };
         let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
         let share = self.span_bytes / u64::from(threads);
         let share = share - share % bs.0;
@@ -275,7 +283,8 @@ impl Place for RealPlace {
             .collect::<Result<Vec<_>, MeasureError>>()?;
         let buffered = !cache.direct() && self.data.is_some();
         let reads = rw.direction() != Some(Direction::Write);
-        Ok(Prepared { lanes, engine: name, cached_bytes, once: buffered && reads, flush: buffered && rw.writes() })
+        let once = buffered && reads && !warm;
+        Ok(Prepared { lanes, engine: name, cached_bytes, once, flush: buffered && rw.writes() })
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {

@@ -17,4 +17,6 @@ pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use simulated::SimulatedDisk;
 pub use target::Target;
-pub use workload::{Arrival, Arrivals, Cache, Direction, EngineName, Pass, Pattern, Run, Rw, Switch, Workload};
+pub use workload::{
+    Arrival, Arrivals, Cache, Direction, EngineName, PageCache, Pass, Pattern, Run, Rw, Switch, Workload,
+};

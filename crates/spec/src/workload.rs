@@ -82,6 +82,15 @@ words! {
 }
 
 words! {
+    /// What the page cache holds of the target when a buffered run begins.
+    PageCache, "state of the page cache":
+    /// Nothing, and each block is read once: the path is measured.
+    Empty = "empty",
+    /// All of it, and blocks are read again and again: the page cache itself is measured.
+    Warm = "warm",
+}
+
+words! {
     /// How requests are issued: fio's ioengine, sqlio2's personality.
     EngineName, "engine":
     /// io_uring where the kernel allows it, else a pool of threads (sync at depth 1).

@@ -1,7 +1,7 @@
 //! `halfpower run`: one workload, one record, as SQLIO did.
 
 use anyhow::Result;
-use spec::{Pass, Run};
+use spec::{PageCache, Pass, Run};
 
 use super::{Purpose, place, switched_write_cache, to_output};
 use crate::args::RunArgs;
@@ -12,7 +12,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.runtime.0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give it a time such as 3s");
     }
-    let purpose = Purpose::of_run(&args.common, workload.rw.writes());
+    if args.page_cache == PageCache::Warm && workload.cache.direct() {
+        anyhow::bail!("--page-cache warm is passed by with --cache {}: add --cache both", workload.cache);
+    }
+    let purpose = Purpose::of_run(&args.common, workload.rw.writes(), args.page_cache);
     let mut place = place(&args.target, &args.common, &purpose)?;
     place.admits(&workload)?;
     let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;

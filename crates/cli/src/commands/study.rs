@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use measure::Place;
 use record::StudyFile;
-use spec::{Bytes, Cache, Direction, Nanos, Question, Rw, Target, Workload};
+use spec::{Bytes, Cache, Direction, Nanos, PageCache, Question, Rw, Target, Workload};
 use study::Ending;
 
 use super::report::Analysed;
@@ -130,6 +130,7 @@ fn open_place(args: &StudyArgs, question: &Question) -> Result<Box<dyn Place>> {
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
         layout_limit: Nanos(question.budget.0 / 4),
+        page_cache: PageCache::Empty,
     };
     let mut place = place(&args.target, &args.common, &purpose)?;
     if let Some(peak) = question.peak {
