@@ -39,7 +39,7 @@ fn print_curve(system: &System, setting: &Setting, write: bool, order: Order) ->
         print!("{:>5} KB", bytes / 1024);
         for depth in DEPTHS {
             let mut stack = system.path(setting, 1)?;
-            let load = Load { order, write, bytes, depth, separate_disks: 0 };
+            let load = Load { order, write, bytes, depth, separate_disks: 0, file_bytes: 0 };
             let count = if order == Order::Random { 2000 } else { u64::from((30_000_000 / bytes).clamp(100, 5000)) };
             let warm_up = if *buffered { 12_000_000 / u64::from(bytes) + 10 } else { count / 4 };
             let outcome = run(&mut stack, &load, warm_up, count, 1);

@@ -22,14 +22,17 @@ pub use observed::Observed;
 
 use crate::system::{System, SystemError};
 use crate::variation::generator;
-use crate::{Allocation, Completed, Moment, Operation, Path, ProcessorTime, Setting, Submission};
+use crate::{Allocation, Array, Completed, Moment, Operation, Path, ProcessorTime, Setting, Submission};
 use agenda::{Agenda, Event};
 use file_cache::{FileCache, Purpose};
 use host::Host;
 use network::Network;
 use slab::Slab;
-use transport::Transport;
+use transport::{Sent, Transport};
 use volume::{Piece, Volume};
+
+/// New blocks that are zeroed in one go before the first of them is written.
+const ZEROED_AT_ONCE: u64 = 4 << 20;
 
 /// What an application asked for.
 #[derive(Debug, Clone, Copy)]
@@ -72,10 +75,13 @@ pub struct Stack {
     volume: Volume,
     transport: Transport,
     split: u32,
+    adapter_splits: bool,
     allocation: Allocation,
     /// Requests that wait because only one may be outstanding.
     serial: VecDeque<u32>,
     serial_busy: bool,
+    /// Up to where new blocks have been zeroed, and up to where they are to be.
+    zeroed: Option<(u64, u64)>,
     requests: Slab<Request>,
     transfers: Slab<Transfer>,
     outstanding_bytes: u64,
@@ -104,9 +110,11 @@ impl Stack {
             cache,
             transport: Transport::new(system, setting),
             split: system.volume.split_kib as u32 * 1024,
+            adapter_splits: matches!(setting.array, Array::HardwareStripe | Array::Mirror),
             allocation: setting.allocation,
             serial: VecDeque::new(),
             serial_busy: false,
+            zeroed: None,
             requests: Slab::default(),
             transfers: Slab::default(),
             outstanding_bytes: 0,
@@ -127,6 +135,11 @@ impl Stack {
     /// Bytes of one of several separate disks.
     pub fn disk_bytes(&self) -> u64 {
         self.volume.stride()
+    }
+
+    /// The moment up to which the path has been carried.
+    pub fn clock(&self) -> Moment {
+        self.clock
     }
 
     /// What went over the disks' buses so far.
@@ -195,18 +208,33 @@ impl Stack {
         }
         if let Some(number) = self.serial.pop_front() {
             self.serial_busy = true;
-            let Request { operation, offset, length, .. } = self.requests[number];
-            let zeroing = self.allocation == Allocation::Zeroing;
-            let owner = if zeroing { Owner::Zeroing(number) } else { Owner::Request(number) };
-            self.send(owner, operation, offset, length, true);
+            self.zero_or_write(number);
         }
+    }
+
+    /// Zeroes ahead of a request that reaches beyond what has been zeroed, then writes it.
+    fn zero_or_write(&mut self, number: u32) {
+        let Request { operation, offset, length, .. } = self.requests[number];
+        let end = offset + u64::from(length);
+        if self.allocation == Allocation::Zeroing {
+            let (done, wanted) = self.zeroed.unwrap_or((offset, offset));
+            let wanted = if end > wanted { (done + ZEROED_AT_ONCE).max(end) } else { wanted };
+            self.zeroed = Some((done, wanted));
+            if done < wanted {
+                let part = u64::from(self.split).min(wanted - done) as u32;
+                self.zeroed = Some((done + u64::from(part), wanted));
+                self.send(Owner::Zeroing(number), operation, done, part, true);
+                return;
+            }
+        }
+        self.send(Owner::Request(number), operation, offset, length, true);
     }
 
     fn send(&mut self, owner: Owner, operation: Operation, offset: u64, length: u32, ahead: bool) {
         let charged = !matches!(owner, Owner::Cache(_));
         self.outstanding_bytes += u64::from(length);
         let number = self.transfers.add(Transfer { owner, operation, offset, length, ahead, left: 0 });
-        let at = self.host.issue(self.clock, operation, u64::from(length), charged);
+        let at = self.host.issue(self.clock, operation, offset, u64::from(length), charged);
         self.agenda.add(at, Event::Issued(number));
     }
 
@@ -224,16 +252,11 @@ impl Stack {
                 pieces.iter_mut().for_each(|piece| piece.disk = disk);
             }
             self.transfers[number].left += pieces.len() as u32;
-            for piece in &pieces {
-                self.transport.send(
-                    self.clock,
-                    number,
-                    transfer.operation,
-                    *piece,
-                    transfer.ahead,
-                    first,
-                    &mut self.agenda,
-                );
+            for (place, piece) in pieces.iter().enumerate() {
+                // An adapter that makes the array splits what the host sent as one command.
+                let lead = place == 0 || !self.adapter_splits;
+                let sent = Sent { transfer: number, operation: transfer.operation, ahead: transfer.ahead, first, lead };
+                self.transport.send(self.clock, sent, *piece, &mut self.agenda);
             }
             first = false;
             at += u64::from(part);
@@ -262,7 +285,7 @@ impl Stack {
                 self.answer(request);
                 self.next_serial();
             }
-            Owner::Zeroing(request) => self.send(Owner::Request(request), Operation::Write, offset, length, true),
+            Owner::Zeroing(request) => self.zero_or_write(request),
             Owner::Cache(purpose) => {
                 if let Some(cache) = &mut self.cache {
                     cache.finished(purpose, offset, length);

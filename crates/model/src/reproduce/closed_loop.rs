@@ -16,7 +16,7 @@ pub enum Order {
     Sequential,
     /// Blocks drawn over the whole volume.
     Random,
-    /// The same few blocks of each disk again and again.
+    /// The first block of each disk again and again.
     Again,
 }
 
@@ -33,6 +33,8 @@ pub struct Load {
     pub depth: u32,
     /// Disks that it drives one by one; 0 where they are one volume.
     pub separate_disks: u32,
+    /// Bytes of the file; 0 for all that there are.
+    pub file_bytes: u64,
 }
 
 /// What came of it.
@@ -89,8 +91,9 @@ impl Offsets {
     fn new(load: &Load, stack: &Stack, seed: u64) -> Self {
         let disks = load.separate_disks.max(1);
         let span = if load.separate_disks > 0 { stack.disk_bytes() } else { stack.bytes() };
+        let span = if load.file_bytes > 0 { span.min(load.file_bytes) } else { span };
         let blocks = match load.order {
-            Order::Again => u64::from(load.depth),
+            Order::Again => 1,
             _ => (span / u64::from(load.bytes)).max(1),
         };
         let generator = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x0ff5_e75e);

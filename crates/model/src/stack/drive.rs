@@ -159,8 +159,13 @@ impl Drive {
     }
 
     fn room(&self, job: &Job) -> bool {
-        let segment = self.segments_taken() < self.segments || self.expected == Some(job.offset);
+        let segment = self.segments_taken() < self.segments || self.shares_segment(job);
         self.taken_bytes == 0 || segment && self.taken_bytes + u64::from(job.length) <= self.buffer
+    }
+
+    /// Whether the data of a write join those that were promised room before.
+    fn shares_segment(&self, job: &Job) -> bool {
+        self.merged > 0 && self.expected == Some(job.offset)
     }
 
     fn segments_taken(&self) -> usize {
@@ -168,7 +173,7 @@ impl Drive {
     }
 
     fn take(&mut self, job: &Job) {
-        self.arriving += usize::from(self.expected != Some(job.offset));
+        self.arriving += usize::from(!self.shares_segment(job));
         self.expected = Some(job.end());
         self.taken_bytes += u64::from(job.length);
     }
@@ -252,8 +257,12 @@ impl Drive {
     }
 
     fn destage(&mut self, now: Moment) {
-        let follows = self.dirty.front().is_some_and(|job| Some(job.offset) == self.pass.end);
-        let place = if follows || self.reorder_buffered == Reorder::None { 0 } else { self.nearest(&self.dirty) };
+        let next = self.dirty.iter().position(|job| Some(job.offset) == self.pass.end);
+        let place = match (next, self.reorder_buffered) {
+            (Some(next), _) => next,
+            (None, Reorder::None) => 0,
+            (None, Reorder::Nearest) => self.nearest(&self.dirty),
+        };
         let job = self.dirty.remove(place).expect("a destage is due only while something is dirty");
         self.dirty_bytes -= u64::from(job.length);
         self.batch_written += u64::from(job.length);

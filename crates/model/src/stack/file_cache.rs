@@ -273,7 +273,8 @@ impl FileCache {
             return None;
         }
         let offset = self.reading_to;
-        let length = (self.constants.unit_kib * KIB).min(self.volume - offset) as u32;
+        let unit = self.constants.unit_kib * KIB;
+        let length = (unit - offset % unit).min(self.volume - offset) as u32;
         self.reading_to = offset + u64::from(length);
         Some(Wanted { purpose: Purpose::Ahead, operation: read, offset, length, ahead: !self.faulty })
     }

@@ -72,7 +72,10 @@ pub struct Host {
     write: Price,
     issue_share: f64,
     charged_share: f64,
-    interrupt_ps: f64,
+    lookup_ps: f64,
+    unseen_ps: [f64; 2],
+    /// Ends of the last read and the last write.
+    follows: [u64; 2],
     pio_ps_per_byte: f64,
 }
 
@@ -102,7 +105,9 @@ impl Host {
             write,
             issue_share: host.issue_share,
             charged_share: host.charged_share,
-            interrupt_ps: host.interrupt_us * PS_PER_US,
+            lookup_ps: host.lookup_us * PS_PER_US,
+            unseen_ps: [host.unseen_read_us * PS_PER_US, host.unseen_write_us * PS_PER_US],
+            follows: [0; 2],
             pio_ps_per_byte: pio / host.clock_mhz * PS_PER_US,
         }
     }
@@ -112,8 +117,11 @@ impl Host {
     }
 
     /// Sends a transfer on its way; `charged` tells whether a process pays for it.
-    pub fn issue(&mut self, now: Moment, operation: Operation, bytes: u64, charged: bool) -> Moment {
-        let span_ps = self.price(operation).ps(bytes) * self.issue_share;
+    pub fn issue(&mut self, now: Moment, operation: Operation, offset: u64, bytes: u64, charged: bool) -> Moment {
+        let follows = &mut self.follows[usize::from(operation == Operation::Write)];
+        let lookup_ps = if *follows == offset { 0.0 } else { self.lookup_ps };
+        *follows = offset + bytes;
+        let span_ps = self.price(operation).ps(bytes) * self.issue_share + lookup_ps;
         self.processors.spend(now, span_ps, self.share(charged))
     }
 
@@ -121,15 +129,18 @@ impl Host {
     pub fn complete(&mut self, now: Moment, operation: Operation, bytes: u64, charged: bool) -> Moment {
         let span_ps = self.price(operation).ps(bytes) * (1.0 - self.issue_share);
         let end = self.processors.spend(now, span_ps, self.share(charged));
-        if self.interrupt_ps == 0.0 { end } else { self.processors.spend(end, self.interrupt_ps, 0.0) }
+        let unseen_ps = self.unseen_ps[usize::from(operation == Operation::Write)];
+        if unseen_ps == 0.0 { end } else { self.processors.spend(end, unseen_ps, 0.0) }
     }
 
-    /// Moves bytes itself, where it has to: nothing where the adapter does.
-    pub fn move_bytes(&mut self, now: Moment, bytes: u64) -> Moment {
+    /// Moves bytes itself, where it has to: no time where the adapter does.
+    pub fn move_bytes(&mut self, now: Moment, bytes: u64) -> u64 {
         if self.pio_ps_per_byte == 0.0 {
-            return now;
+            return 0;
         }
-        self.processors.spend(now, bytes as f64 * self.pio_ps_per_byte, self.charged_share)
+        let span_ps = bytes as f64 * self.pio_ps_per_byte;
+        self.processors.spend(now, span_ps, self.charged_share);
+        span_ps as u64
     }
 
     fn share(&self, charged: bool) -> f64 {

@@ -21,6 +21,7 @@ pub struct Network {
     client_price: [Price; 2],
     server_price: [Price; 2],
     wire_ps_per_byte: f64,
+    latency_ps: u64,
     /// The wire, one way each.
     wire: [Server; 2],
     connection: Server,
@@ -33,6 +34,7 @@ impl Network {
             client_price: [Price::of(constants.client_read), Price::of(constants.client_write)],
             server_price: [Price::of(constants.server_read), Price::of(constants.server_write)],
             wire_ps_per_byte: constants.wire_mbps.map_or(0.0, |mbps| PS_PER_US / mbps),
+            latency_ps: (constants.latency_us * PS_PER_US) as u64,
             wire: [Server::default(); 2],
             connection: Server::default(),
             constants: constants.clone(),
@@ -66,7 +68,7 @@ impl Network {
     pub fn ask(&mut self, now: Moment, operation: Operation, length: u32, server: &mut Processors) -> Moment {
         let bytes = u64::from(length);
         let side = usize::from(operation == Operation::Write);
-        let mut at = self.client.spend(now, self.client_price[side].ps(bytes) / 2.0, 1.0);
+        let mut at = self.client.spend(now, self.client_price[side].ps(bytes) / 2.0, 1.0).after_ps(self.latency_ps);
         if side == 1 {
             at = self.wire[0].take(at, (bytes as f64 * self.wire_ps_per_byte) as u64);
         }
@@ -79,7 +81,7 @@ impl Network {
     pub fn answer(&mut self, now: Moment, operation: Operation, length: u32, server: &mut Processors) -> Moment {
         let bytes = u64::from(length);
         let side = usize::from(operation == Operation::Write);
-        let mut at = server.spend(now, self.server_price[side].ps(bytes) / 2.0, 0.0);
+        let mut at = server.spend(now, self.server_price[side].ps(bytes) / 2.0, 0.0).after_ps(self.latency_ps);
         if side == 0 {
             at = self.wire[1].take(at, (bytes as f64 * self.wire_ps_per_byte) as u64);
         }

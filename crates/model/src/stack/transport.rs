@@ -18,15 +18,24 @@ const PAGE: f64 = 4096.0;
 /// Bytes of data in an Ethernet frame of 1500.
 const PACKET: f64 = 1460.0;
 
+/// What the host says of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    pub transfer: u32,
+    pub operation: Operation,
+    /// Whether the disk may read on behind it.
+    pub ahead: bool,
+    /// Whether it is in the first piece of its transfer.
+    pub first: bool,
+    /// Whether the host sent it, alone or as the first of those that the adapter made of it.
+    pub lead: bool,
+}
+
 /// One command to one drive.
 #[derive(Debug, Clone, Copy)]
 struct Command {
-    transfer: u32,
-    operation: Operation,
+    sent: Sent,
     piece: Piece,
-    ahead: bool,
-    /// Whether it is in the first piece of its transfer.
-    first: bool,
 }
 
 /// Adapters, buses and drives.
@@ -111,18 +120,9 @@ impl Transport {
         disk as usize % self.adapter.len()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is one fact of the command; a struct would only carry them")]
-    pub fn send(
-        &mut self,
-        now: Moment,
-        transfer: u32,
-        operation: Operation,
-        piece: Piece,
-        ahead: bool,
-        first: bool,
-        agenda: &mut Agenda,
-    ) {
-        let number = self.commands.add(Command { transfer, operation, piece, ahead, first });
+    pub fn send(&mut self, now: Moment, sent: Sent, piece: Piece, agenda: &mut Agenda) {
+        let Sent { operation, .. } = sent;
+        let number = self.commands.add(Command { sent, piece });
         let disk = piece.disk as usize;
         self.observed.sent(now, operation, piece.length, self.waiting[disk] == 0);
         if self.waiting[disk] == 0 {
@@ -151,7 +151,7 @@ impl Transport {
         match event {
             Event::AtDrive(number) => self.at_drive(now, number, host, agenda),
             Event::Transfer(number) => self.transfer(now, number, host, agenda),
-            Event::Relayed(number) if self.commands[number].operation == Operation::Write => {
+            Event::Relayed(number) if self.commands[number].sent.operation == Operation::Write => {
                 self.give(now, number, agenda);
             }
             Event::Relayed(number) => {
@@ -177,7 +177,7 @@ impl Transport {
     }
 
     fn job(&self, now: Moment, number: u32) -> Job {
-        let Command { operation, piece, ahead, .. } = self.commands[number];
+        let Command { sent: Sent { operation, ahead, .. }, piece } = self.commands[number];
         let write = operation == Operation::Write;
         Job { command: number, write, offset: piece.offset, length: piece.length, ahead, arrived: now }
     }
@@ -219,15 +219,16 @@ impl Transport {
 
     /// The data of a command cross the bus.
     fn transfer(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
-        let Command { operation, piece, .. } = self.commands[number];
+        let Command { sent: Sent { operation, .. }, piece } = self.commands[number];
         let bus = self.bus_of(piece.disk);
         let bytes = f64::from(piece.length);
         let contended = self.shared && self.active[bus] > 1;
         let handshake_ps = if contended { (bytes * self.contention_ps_per_byte) as u64 } else { 0 };
-        let data_ps = (bytes * self.bus_ps_per_byte) as u64;
+        // Where the processor moves the data, the bus goes at its pace.
+        let moved_ps = host.move_bytes(now, u64::from(piece.length));
+        let data_ps = moved_ps.max((bytes * self.bus_ps_per_byte) as u64);
         let mut end = self.bus[bus].take(now, data_ps + handshake_ps);
         self.observed.bus(handshake_ps, data_ps);
-        end = end.max(host.move_bytes(now, u64::from(piece.length)));
         let next = if operation == Operation::Write { Event::InDrive(number) } else { Event::Delivered(number) };
         if !self.storing {
             end = self.pass(end, number);
@@ -241,25 +242,28 @@ impl Transport {
 
     /// A passing adapter and the peripheral bus let a command's data through.
     fn pass(&mut self, arrived: Moment, number: u32) -> Moment {
-        let Command { operation, piece, first, .. } = self.commands[number];
+        let Command { sent: Sent { operation, first, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
         let side = side(operation);
         let list_ps = if first { bytes * self.list_ps_per_byte } else { 0.0 };
         let adapter = self.adapter_of(piece.disk);
-        let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps + list_ps;
+        let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps;
         let passed = self.adapter[adapter].pace(arrived, own_ps as u64);
         self.pci.pace(passed, (bytes * self.pci_ps_per_byte[side] + list_ps) as u64)
     }
 
     /// A storing adapter moves a command's data between its own memory and the host's.
     fn through_adapter(&mut self, now: Moment, number: u32) -> Moment {
-        let Command { operation, piece, .. } = self.commands[number];
+        let Command { sent: Sent { operation, lead, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
         let side = side(operation);
-        let own_ps = bytes * self.adapter_ps_per_byte[side] + self.command_ps;
+        let command_ps = if lead { self.command_ps } else { 0.0 };
+        let own_ps = bytes * self.adapter_ps_per_byte[side] + command_ps;
         let adapter = self.adapter_of(piece.disk);
         let end = self.adapter[adapter].take(now, own_ps as u64);
-        self.adapter[adapter].take(now, self.rest_ps);
+        if lead {
+            self.adapter[adapter].take(now, self.rest_ps);
+        }
         self.pci.pace(end, (bytes * self.pci_ps_per_byte[side]) as u64)
     }
 
@@ -273,7 +277,7 @@ impl Transport {
 
     /// A command is over; gives its transfer.
     pub fn over(&mut self, now: Moment, number: u32) -> u32 {
-        let Command { transfer, piece, .. } = self.commands[number];
+        let Command { sent: Sent { transfer, .. }, piece } = self.commands[number];
         let disk = piece.disk as usize;
         self.waiting[disk] -= 1;
         if self.waiting[disk] == 0 {

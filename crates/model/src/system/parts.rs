@@ -87,9 +87,16 @@ pub struct Host {
     pub issue_share: f64,
     /// Share of an unbuffered request's cost that is charged to the process.
     pub charged_share: f64,
-    /// Interrupt time of a request that no published cost holds, in microseconds: charged to nobody.
+    /// What a request adds that does not follow the one before it (its place on the disk is looked up), in
+    /// microseconds.
     #[serde(default)]
-    pub interrupt_us: f64,
+    pub lookup_us: f64,
+    /// Time of a read that no published cost holds, in microseconds: charged to nobody.
+    #[serde(default)]
+    pub unseen_read_us: f64,
+    /// The same of a write.
+    #[serde(default)]
+    pub unseen_write_us: f64,
     /// Clocks that the processor spends on each byte where it moves the data itself.
     pub pio_clocks_per_byte: Option<f64>,
 }
@@ -302,6 +309,9 @@ fn one() -> f64 {
 pub struct Network {
     /// The wire in MB/s; `None` where client and server are the same machine.
     pub wire_mbps: Option<f64>,
+    /// Time that a message takes besides its data, one way, in microseconds.
+    #[serde(default)]
+    pub latency_us: f64,
     /// What the server's peripheral bus spends on a packet of 1460 bytes besides its data, in microseconds.
     #[serde(default)]
     pub packet_us: f64,
