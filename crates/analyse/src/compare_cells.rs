@@ -160,7 +160,16 @@ impl Pair {
 
     /// ln(B / A) with its error; `None` where a single run leaves none.
     pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
-        let (variance, freedom) = self.variance(figure).zip(prior).map(|((v, f), prior)| prior.moderated(v, f))?;
+        let (variance, freedom) = self.variance(figure)?;
+        self.estimate_with(figure, prior?.moderated(variance, freedom))
+    }
+
+    /// The same with the spread of all cells, for a cell that has none of its own: enough within a mean over cells.
+    pub fn pooled_estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
+        self.estimate_with(figure, prior?.pooled())
+    }
+
+    fn estimate_with(&self, figure: Figure, (variance, freedom): (f64, f64)) -> Option<Estimate> {
         let (a, b) = self.logs(figure)?;
         let runs = 1.0 / a.count() as f64 + 1.0 / b.count() as f64;
         Some(Estimate { log_ratio: b.mean() - a.mean(), error: (variance * runs).sqrt(), freedom })

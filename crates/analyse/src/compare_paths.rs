@@ -42,26 +42,26 @@ pub(crate) fn path(
     }
 }
 
-/// The mean of the logarithms over cells; over those with an interval, unless there is none.
+/// The mean of the logarithms over all cells that have the figure; those run once lend the others' spread.
 fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let prior = priors.of_figure(figure);
-    let estimates: Vec<(&Pair, Estimate)> =
-        pairs.iter().filter_map(|pair| Some((pair, pair.estimate(figure, prior)?))).collect();
-    let over: Vec<&Pair> = match estimates.is_empty() {
-        true => pairs.iter().filter(|pair| pair.logs(figure).is_some()).collect(),
-        false => estimates.iter().map(|(pair, _)| *pair).collect(),
-    };
     let logs: Vec<(f64, f64)> =
-        over.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| (a.mean(), b.mean())).collect();
+        pairs.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| (a.mean(), b.mean())).collect();
     if logs.is_empty() {
         return None;
     }
+    let (mut own, mut pooled) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        match pair.estimate(figure, prior) {
+            Some(estimate) => own.push(estimate),
+            None => pooled.extend(pair.pooled_estimate(figure, prior)),
+        }
+    }
     let count = logs.len() as f64;
-    let estimates: Vec<Estimate> = estimates.into_iter().map(|(_, estimate)| estimate).collect();
     Some(Change::of_logs(
         logs.iter().map(|(a, _)| a).sum::<f64>() / count,
         logs.iter().map(|(_, b)| b).sum::<f64>() / count,
-        (!estimates.is_empty()).then(|| Estimate::mean(&estimates)),
+        prior.map(|_| Estimate::mean(&own, &pooled)),
     ))
 }
 

@@ -21,6 +21,8 @@ const CAUTION: f64 = 0.5;
 pub(crate) struct Prior {
     variance: f64,
     freedom: f64,
+    /// The mean variance over all that was known, and all degrees of freedom that it rests on.
+    pooled: (f64, f64),
 }
 
 /// A difference of logarithms with its standard error.
@@ -48,18 +50,23 @@ impl Prior {
             known.iter().map(|(variance, d)| variance.max(least).ln() - digamma(d / 2.0) + (d / 2.0).ln()).collect();
         if known.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
             // One cell, or cells of which most never vary: each stands for itself.
-            return Some(Self { variance: pooled, freedom: 0.0 });
+            return Some(Self { variance: pooled, freedom: 0.0, pooled: (pooled, total) });
         }
         let count = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / count;
         let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let by_chance = known.iter().map(|(_, freedom)| trigamma(freedom / 2.0)).sum::<f64>() / count;
         if spread <= by_chance {
-            return Some(Self { variance: pooled, freedom: f64::INFINITY });
+            return Some(Self { variance: pooled, freedom: f64::INFINITY, pooled: (pooled, total) });
         }
         let freedom = 2.0 * inverse_trigamma(spread - by_chance);
         let variance = (mean + digamma(freedom / 2.0) - (freedom / 2.0).ln()).exp();
-        Some(Self { variance, freedom: CAUTION * freedom })
+        Some(Self { variance, freedom: CAUTION * freedom, pooled: (pooled, total) })
+    }
+
+    /// The variance of a run of which nothing is known but that it is one of many, and its degrees of freedom.
+    pub fn pooled(&self) -> (f64, f64) {
+        self.pooled
     }
 
     /// A cell's own variance drawn towards the prior, and the degrees of freedom of the result.
@@ -101,17 +108,21 @@ impl Estimate {
         (2.0 * beyond).min(1.0)
     }
 
-    /// The mean of several estimates whose errors have nothing to do with each other.
+    /// The mean of estimates: of `own` ones each has a variance of its own, `pooled` ones share a single one.
     ///
     /// Degrees of freedom by F. E. Satterthwaite, An approximate distribution of estimates of variance
     /// components, 1946.
-    pub fn mean(of: &[Self]) -> Self {
-        let count = of.len() as f64;
-        let variances = || of.iter().map(|one| (one.error * one.error, one.freedom));
-        let variance: f64 = variances().map(|(variance, _)| variance).sum();
-        let shares: f64 = variances().map(|(variance, freedom)| variance * variance / freedom).sum();
+    pub fn mean(own: &[Self], pooled: &[Self]) -> Self {
+        let count = (own.len() + pooled.len()) as f64;
+        let variance_of = |one: &Self| one.error * one.error;
+        let of_pooled: f64 = pooled.iter().map(variance_of).sum();
+        let freedom_of_pooled = pooled.first().map_or(f64::INFINITY, |one| one.freedom);
+        let of_own = own.iter().map(|one| (variance_of(one), one.freedom));
+        let parts: Vec<(f64, f64)> = of_own.chain([(of_pooled, freedom_of_pooled)]).collect();
+        let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();
+        let shares: f64 = parts.iter().map(|(variance, freedom)| variance * variance / freedom).sum();
         Self {
-            log_ratio: of.iter().map(|one| one.log_ratio).sum::<f64>() / count,
+            log_ratio: own.iter().chain(pooled).map(|one| one.log_ratio).sum::<f64>() / count,
             error: variance.sqrt() / count,
             freedom: if shares > 0.0 { variance * variance / shares } else { f64::INFINITY },
         }
@@ -238,7 +249,7 @@ mod tests {
     fn the_mean_of_estimates_covers_as_they_do() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
         let inside = (0..1000).filter(|_| {
-            let mean = Estimate::mean(&differences(6, (0.01, 0.05), &mut random));
+            let mean = Estimate::mean(&differences(6, (0.01, 0.05), &mut random), &[]);
             mean.log_ratio.abs() <= mean.reach()
         });
         let count = inside.count();

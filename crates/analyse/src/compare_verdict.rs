@@ -67,8 +67,8 @@ fn throughput(comparison: &Comparison) -> String {
     let parts: Vec<String> = [list(&slower, "slower"), list(&faster, "faster")].into_iter().flatten().collect();
     let alike = match all - changed.len() {
         0 => String::new(),
-        1 => "; the other path is alike".to_string(),
-        rest => format!("; the other {rest} paths are alike"),
+        1 => "; on the other path no difference is certain".to_string(),
+        rest => format!("; on the other {rest} paths no difference is certain"),
     };
     format!("B is {} on average{alike}.", parts.join(", "))
 }
@@ -79,9 +79,13 @@ fn unchanged_on_average(comparison: &Comparison) -> String {
         by_peak.map(|path| format!("{}s ({})", path.path, signed(path.peak_mbps.percent))).collect();
     let some = comparison.cells.iter().any(|cell| cell.mbps.different);
     match (peaks.is_empty(), some) {
-        (false, _) => format!("The peak of {} changes; on average throughput is alike.", joined(&peaks)),
-        (true, true) => "On average throughput is alike on every path, but not in each cell.".to_string(),
-        (true, false) => "Throughput is alike.".to_string(),
+        (false, _) => {
+            format!("The peak of {} changes; on average no difference in throughput is certain.", joined(&peaks))
+        }
+        (true, true) => {
+            "On average over a path no difference in throughput is certain, but in single cells it is.".to_string()
+        }
+        (true, false) => "No difference in throughput is certain.".to_string(),
     }
 }
 

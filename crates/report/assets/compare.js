@@ -1,16 +1,24 @@
-// What shows two studies in one chart? The report's kinds of chart give the axes; here are the traces of A and B.
-// Pure: nothing here touches the page.
+// What shows two studies in one chart? The comparison and both studies' curves enter, plotly's traces and layout
+// leave; axes and manners are those of the report's charts. Pure: nothing here touches the page.
 
 'use strict';
 
 (() => {
-  const own = { ...Charts.kinds };
-  const LIGHT = { a: '#0b6b70', b: '#b4530a', none: '#f2f5f4', down: '#b4530a', up: '#0b6b70' };
-  const DARK = { a: '#56c5c4', b: '#f2a25c', none: '#242c30', down: '#f2a25c', up: '#56c5c4' };
+  const LIGHT = { a: '#0b6b70', b: '#b4530a', none: '#f2f5f4' };
+  const DARK = { a: '#56c5c4', b: '#f2a25c', none: '#242c30' };
   const SHAPES = ['circle', 'square', 'diamond'];
   const sides = (look) => (look === Charts.theme(true) ? DARK : LIGHT);
-  const pathOf = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
-  const common = (of, key) => of.findings.comparison.cells.filter((cell) => pathOf(cell) === key);
+  const { distinct, pathOf, HOVER } = Charts;
+  const told = (of) => of.findings.comparison;
+  const common = (of, key) => told(of).cells.filter((cell) => pathOf(cell) === key);
+  // Both studies' cells with their own intervals, as rows of the columns that the page names.
+  const curves = (of, key) => of.findings.curves
+    .map(([study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high]) =>
+      ({ study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high }))
+    .filter((cell) => !key || pathOf(cell) === key);
+
+  // --- What a point says --------------------------------------------------------------------------------------
+
   const signed = (percent) => (percent === null ? '\u2013'
     : `${percent > 0 ? '+' : percent < 0 ? '\u2212' : ''}${Math.abs(percent).toFixed(Math.abs(percent) < 99.95 ? 1 : 0)}%`);
 
@@ -27,52 +35,50 @@
       `<b>${Charts.size(cell.bs_bytes)}, depth ${cell.iodepth}</b>, ${cell.runs_a} runs in A, ${cell.runs_b} in B`,
       `throughput ${said(cell.mbps, (value) => `${Charts.number(value)} MB/s`)}`,
       `p99 ${said(cell.p99_us, us)}`,
-      `charged a request ${said(cell.charged_us, us)}${cell.steady ? '' : '<br>not steady'}`,
+      `charged a request ${said(cell.charged_us, us)}${cell.steady ? '' : '<br><b>not steady</b>'}`,
     ].join('<br>');
   }
-  const HOVER = '%{customdata}<extra></extra>';
 
-  // The least, the middle and the greatest depth.
-  function threeDepths(cells) {
-    const depths = [...new Set(cells.map((cell) => cell.iodepth))].sort((x, y) => x - y);
-    return [...new Set([depths[0], depths[(depths.length - 1) >> 1], depths[depths.length - 1]])];
+  function alone(cell) {
+    return `<b>${Charts.size(cell.bs_bytes)}, depth ${cell.iodepth}</b>, in ${cell.study} alone<br>`
+      + `${Charts.number(cell.value)} MB/s (${Charts.number(cell.low)} to ${Charts.number(cell.high)})`;
   }
 
   function legend(chart, look) {
-    Object.assign(chart, { showlegend: true, shapes: [], legend: { orientation: 'h', x: 1, xanchor: 'right', y: 1,
+    return Object.assign(chart, { showlegend: true, legend: { orientation: 'h', x: 1, xanchor: 'right', y: 1,
       yanchor: 'bottom', font: { color: look.ink } } });
-    return chart;
   }
 
   // --- Throughput of both -------------------------------------------------------------------------------------
 
-  // Half of the interval that a study's own findings give a cell, where it was run more than once.
-  function ownInterval(of, cell, study) {
-    const found = of.findings.cells.find((other) => other.study === study && pathOf(other) === pathOf(cell)
-      && other.iodepth === cell.iodepth && other.bs_bytes === cell.bs_bytes && other.threads === cell.threads);
-    return found ? found.mbps : { value: 0, low: 0, high: 0 };
+  // The least, the middle and the greatest depth that both have.
+  function threeDepths(cells) {
+    const depths = distinct(cells.map((cell) => cell.iodepth));
+    return distinct([depths[0], depths[(depths.length - 1) >> 1], depths[depths.length - 1]]);
   }
 
   function overlay(of, key, look, width) {
     const cells = common(of, key);
     const ink = sides(look);
-    const depths = threeDepths(cells);
-    const data = depths.flatMap((depth, i) => {
-      const line = cells.filter((cell) => cell.iodepth === depth).sort((x, y) => x.bs_bytes - y.bs_bytes);
-      return ['A', 'B'].map((study) => {
-        const mean = (cell) => (study === 'A' ? cell.mbps.a : cell.mbps.b);
-        const colour = study === 'A' ? ink.a : ink.b;
-        const ends = line.map((cell) => ownInterval(of, cell, study));
-        return { name: `${study}, depth ${depth}`, mode: 'lines+markers', x: line.map((cell) => cell.bs_bytes), y: line.map(mean),
-          error_y: { type: 'data', symmetric: false, array: ends.map((one) => one.high - one.value),
-            arrayminus: ends.map((one) => Math.min(one.value - one.low, one.value * 0.9)), color: colour, thickness: 1, width: 2 },
-          line: { color: colour, width: 2, dash: study === 'A' ? 'solid' : 'dash' },
-          marker: { color: colour, size: 7, symbol: SHAPES[i] + (study === 'A' ? '' : '-open') },
-          customdata: line.map(hover), hovertemplate: HOVER };
-      });
-    });
-    const chart = legend(own.throughput(of, key, look, width).layout, look);
-    chart.annotations = chart.annotations.slice(0, 1);
+    const both = (cell) => cells.find((other) => other.iodepth === cell.iodepth && other.bs_bytes === cell.bs_bytes
+      && other.threads === cell.threads);
+    const data = threeDepths(cells).flatMap((depth, i) => ['A', 'B'].map((study) => {
+      const line = curves(of, key).filter((cell) => cell.study === study && cell.iodepth === depth)
+        .sort((x, y) => x.bs_bytes - y.bs_bytes);
+      const colour = study === 'A' ? ink.a : ink.b;
+      return { name: `${study}, depth ${depth}`, mode: 'lines+markers', x: line.map((cell) => cell.bs_bytes),
+        y: line.map((cell) => cell.value),
+        error_y: { type: 'data', symmetric: false, array: line.map((cell) => cell.high - cell.value),
+          arrayminus: line.map((cell) => Math.min(cell.value - cell.low, cell.value * 0.9)),
+          color: colour, thickness: 1, width: 2 },
+        line: { color: colour, width: 2, dash: study === 'A' ? 'solid' : 'dash' },
+        marker: { color: colour, size: 7, symbol: SHAPES[i] + (study === 'A' ? '' : '-open') },
+        customdata: line.map((cell) => (both(cell) ? hover(both(cell)) : alone(cell))), hovertemplate: HOVER };
+    }));
+    const all = curves(of);
+    const x = Charts.sizeAxis(distinct(all.map((cell) => cell.bs_bytes)), look, width);
+    const y = Charts.logAxis(all.map((cell) => cell.value), Charts.round, look, 0.06);
+    const chart = legend(Charts.layout(look, x, y, 'MB/s'), look);
     // With three depths of two studies the legend takes its own lines below the chart.
     Object.assign(chart.legend, { x: 0, xanchor: 'left', y: -0.13, yanchor: 'top', font: { color: look.ink, size: 11 } });
     chart.margin.b = 76;
@@ -85,31 +91,45 @@
   // Colour is full at a change of a fifth; whatever is larger is as deep.
   const FULL = 20;
 
+  // A map of the changes of one figure; `better` is 1 where more of it is, and -1 where less is.
   function map(figure, better) {
     return (of, key, look, width) => {
       const cells = common(of, key).filter((cell) => figure(cell));
       const ink = sides(look);
-      const chart = own.heat(of, key, look, width).layout;
+      const [low, high] = better > 0 ? [ink.b, ink.a] : [ink.a, ink.b];
+      const sizes = distinct(told(of).cells.map((cell) => cell.bs_bytes));
+      const depths = distinct(told(of).cells.map((cell) => cell.iodepth));
       const at = (depth, bytes) => cells.find((cell) => cell.iodepth === depth && cell.bs_bytes === bytes);
-      const rows = (pick) => of.depths.map((depth) => of.sizes.map((bytes) => {
+      const rows = (pick) => depths.map((depth) => sizes.map((bytes) => {
         const cell = at(depth, bytes);
         return cell ? pick(cell) : null;
       }));
-      const [low, high] = better > 0 ? [ink.down, ink.up] : [ink.up, ink.down];
       const data = [
-        { type: 'heatmap', x: of.sizes.map(Charts.size), y: of.depths.map(String), z: rows((cell) => figure(cell).percent),
+        { type: 'heatmap', x: sizes.map(Charts.size), y: depths.map(String), z: rows((cell) => figure(cell).percent),
           zmin: -FULL, zmax: FULL, colorscale: [[0, low], [0.5, ink.none], [1, high]], showscale: false, hoverongaps: false,
           xgap: 1, ygap: 1, customdata: rows(hover), hovertemplate: HOVER },
-        { mode: 'text', hoverinfo: 'skip', showlegend: false, x: cells.map((cell) => Charts.size(cell.bs_bytes)),
+        { ...Charts.QUIET, mode: 'text', x: cells.map((cell) => Charts.size(cell.bs_bytes)),
           y: cells.map((cell) => String(cell.iodepth)), text: cells.map((cell) => short(figure(cell).percent)),
           textfont: { size: width < 420 ? 8 : 11, color: cells.map((cell) => legible(figure(cell).percent, low, high, ink.none)) } },
       ];
-      const boxed = cells.filter((cell) => figure(cell).different)
-        .map((cell) => [of.sizes.indexOf(cell.bs_bytes), of.depths.indexOf(cell.iodepth)]);
-      chart.shapes = boxed.map(([x, y]) => ({ type: 'rect', x0: x - 0.46, x1: x + 0.46, y0: y - 0.46, y1: y + 0.46,
-        line: { color: look.ink, width: 2 }, fillcolor: 'rgba(0,0,0,0)' }));
+      const chart = Charts.layout(look, ...mapAxes(sizes, depths, width), 'depth');
+      chart.shapes = cells.filter((cell) => figure(cell).different)
+        .map((cell) => [sizes.indexOf(cell.bs_bytes), depths.indexOf(cell.iodepth)])
+        .map(([x, y]) => ({ type: 'rect', x0: x - 0.46, x1: x + 0.46, y0: y - 0.46, y1: y + 0.46,
+          line: { color: look.ink, width: 2 }, fillcolor: 'rgba(0,0,0,0)' }));
       return { data, layout: chart };
     };
+  }
+
+  function mapAxes(sizes, depths, width) {
+    const labels = sizes.map(Charts.size);
+    const every = Math.ceil((labels.length * 58) / Math.max(width - 100, 100));
+    const category = { type: 'category', ticks: '', showgrid: false, zeroline: false, categoryorder: 'array' };
+    return [
+      { ...category, tickangle: 0, tickvals: labels, categoryarray: labels,
+        ticktext: labels.map((label, i) => (i % every ? '' : label)) },
+      { ...category, categoryarray: depths.map(String) },
+    ];
   }
 
   function short(percent) {
@@ -118,7 +138,7 @@
     return Number(text) === 0 ? '0' : `${percent > 0 ? '+' : '\u2212'}${text}`;
   }
 
-  // Black or white, whichever is clearer on the colour of a change (contrast as WCAG 2 defines it).
+  // Black or white, whichever is clearer on the colour of a change (relative luminance as WCAG 2 defines it).
   function legible(percent, low, high, none) {
     const share = Math.min(Math.abs(percent) / FULL, 1);
     const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
@@ -131,10 +151,11 @@
   // --- Cost of both -------------------------------------------------------------------------------------------
 
   function costs(of, key, look, width) {
-    const cells = common(of, key).filter((cell) => cell.charged_us);
+    const charged = (cells) => cells.filter((cell) => cell.charged_us);
+    const cells = charged(common(of, key));
     const ink = sides(look);
-    const sizes = [...new Set(cells.map((cell) => cell.bs_bytes))].sort((x, y) => x - y);
-    const fit = of.findings.comparison.cost.find((item) => pathOf(item) === key && item.bound === 'charged');
+    const sizes = distinct(cells.map((cell) => cell.bs_bytes));
+    const fit = told(of).cost.find((item) => pathOf(item) === key && item.bound === 'charged');
     const data = ['A', 'B'].flatMap((study) => {
       const side = study.toLowerCase();
       const points = { name: study, mode: 'markers', x: cells.map((cell) => cell.bs_bytes),
@@ -144,10 +165,13 @@
       const ends = [Math.log2(sizes[0]), Math.log2(sizes[sizes.length - 1])];
       const x = Array.from({ length: 41 }, (_, i) => 2 ** (ends[0] + ((ends[1] - ends[0]) * i) / 40));
       const y = x.map((bytes) => fit.fixed_us[side].value + (fit.marginal_us_per_kib[side].value * bytes) / 1024);
-      return [points, { mode: 'lines', x, y, hoverinfo: 'skip', showlegend: false,
+      return [points, { ...Charts.QUIET, mode: 'lines', x, y,
         line: { color: ink[side], width: 1.5, dash: study === 'A' ? 'solid' : 'dash' } }];
     });
-    return { data, layout: legend(own.cost(of, key, look, width).layout, look) };
+    const x = Charts.sizeAxis(distinct(told(of).cells.map((cell) => cell.bs_bytes)), look, width);
+    const values = charged(told(of).cells).flatMap((cell) => [cell.charged_us.a, cell.charged_us.b]);
+    const y = Charts.logAxis(values, Charts.round, look, 0.06);
+    return { data, layout: legend(Charts.layout(look, x, y, 'µs a request'), look) };
   }
 
   Object.assign(Charts.kinds, { overlay, costs, change: map((cell) => cell.mbps, 1), tail: map((cell) => cell.p99_us, -1) });

@@ -90,7 +90,7 @@ fn print(part: &Part, width: usize, colour: bool, out: &mut (impl Write + ?Sized
     }
     match part.lines.len() - part.shown {
         0 => Ok(()),
-        hidden => writeln!(out, "  ... and {hidden} more {}", part.noun),
+        hidden => writeln!(out, "{}", cut(&format!("  ... and {hidden} more {}", part.noun), width)),
     }
 }
 
@@ -170,7 +170,7 @@ fn half_power(comparison: &Comparison) -> Part {
         let half = known.unwrap_or(&depths[depths.len() - 1]);
         let bound =
             |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "<= " }, size(bytes as f64));
-        let n_half = depths.iter().find_map(|half| half.n_half_bytes);
+        let n_half = half.n_half_bytes;
         rows.push(row([
             &format!("  {}", half.path),
             &half.iodepth.to_string(),

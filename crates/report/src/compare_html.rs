@@ -363,22 +363,30 @@ fn definitions(comparison: &Comparison) -> Markup {
     }
 }
 
-/// What the page's script reads: the cells of both studies for its axes, and the comparison.
+/// What the page's script reads: the comparison, and the curves of both studies with their own intervals.
 fn data(comparison: &Comparison, findings: [&Findings; 2]) -> String {
-    let mut cells: Vec<Value> = Vec::new();
-    for (study, findings) in ["A", "B"].into_iter().zip(findings) {
-        for cell in &findings.cells {
-            let mut cell = serde_json::to_value(cell).expect("findings are plain data");
-            cell["series_mbps"] = json!([]);
-            cell["study"] = json!(study);
-            cells.push(cell);
-        }
-    }
     let mut told = serde_json::to_value(findings[0]).expect("findings are plain data");
-    for list in ["levels", "curves", "limits", "cost", "advice", "warnings"] {
-        told[list] = json!([]);
+    for list in told.as_object_mut().into_iter().flat_map(|keys| keys.values_mut()).filter(|value| value.is_array()) {
+        *list = json!([]);
     }
-    told["cells"] = Value::Array(cells);
+    let row = |study: &str, cell: &analyse::CellFinding| {
+        json!([
+            study,
+            cell.pattern,
+            cell.cache,
+            cell.rw,
+            cell.iodepth,
+            cell.bs_bytes,
+            cell.threads,
+            cell.mbps.value,
+            cell.mbps.low,
+            cell.mbps.high
+        ])
+    };
+    let of = |study: &'static str, findings: &Findings| -> Vec<Value> {
+        findings.cells.iter().map(|cell| row(study, cell)).collect()
+    };
+    told["curves"] = Value::Array([of("A", findings[0]), of("B", findings[1])].concat());
     told["comparison"] = serde_json::to_value(comparison).expect("a comparison is plain data");
     round(&mut told);
     let whole = json!({ "findings": told, "runs": { "columns": [], "rows": [] } });

@@ -1,0 +1,169 @@
+//! Is a comparison shown as it is? Text is read line by line, the page is opened in chromium and its marks counted.
+
+mod chromium;
+#[path = "../examples/sample_report.rs"]
+mod sample_report;
+
+use analyse::{CellComparison, CellFinding, Comparison, Findings, Interval, Study};
+use record::Record;
+use report::Style;
+use sample_report::sample;
+use serde_json::Value;
+use spec::{Pattern, Question};
+
+use chromium::Chromium;
+
+/// Stands at the end of the page: waits until it is drawn, counts, and tells the page around it.
+const PROBE: &str = r#"<script>
+const wait = setInterval(async () => {
+  const root = document.documentElement;
+  if (root.dataset.ready !== 'yes') return;
+  clearInterval(wait);
+  const settled = () => new Promise((resume) => setTimeout(resume, 300));
+  await settled();
+  const count = (figure, what) => figure.querySelectorAll(what).length;
+  const figures = [...document.querySelectorAll('.chart')].map((figure) => {
+    const plot = figure.querySelector('.plot');
+    return {
+      chart: figure.dataset.chart, path: figure.dataset.path, points: count(figure, '.scatterlayer .points path'),
+      texts: count(figure, '.scatterlayer .text text'), shapes: count(figure, '.shapelayer path'),
+      filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
+      too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
+    };
+  });
+  const first = document.querySelector('.chart .plot');
+  Plotly.Fx.hover(first, [{ curveNumber: 0, pointNumber: 0 }]);
+  await settled();
+  const hover = first.querySelector('.hoverlayer')?.textContent ?? '';
+  parent.postMessage(JSON.stringify({
+    errors: Number(root.dataset.errors), error: root.dataset.error ?? '', charts: Number(root.dataset.charts), figures, hover,
+    overflow: root.scrollWidth - root.clientWidth, ground: getComputedStyle(document.body).backgroundColor,
+  }), '*');
+}, 50);
+</script>"#;
+
+/// The sample study, and the same with a tenth less throughput, a slower processor and without small random requests.
+fn studies() -> [(Findings, Vec<Record>); 2] {
+    let (mut findings, records) = sample();
+    findings.machine.cpu_mhz = Some(3600.0);
+    let mut slower = findings.clone();
+    slower.cells.retain(|cell| cell.pattern == Pattern::Sequential || cell.bs_bytes > 8192);
+    slower.machine.cpu_mhz = Some(2400.0);
+    for cell in &mut slower.cells {
+        let scaled = |interval: Interval| Interval {
+            value: interval.value * 0.9,
+            low: interval.low * 0.9,
+            high: interval.high * 0.9,
+        };
+        cell.mbps = scaled(cell.mbps);
+        cell.run_mbps.iter_mut().for_each(|mbps| *mbps *= 0.9);
+    }
+    [(findings, records.clone()), (slower, records[1..].to_vec())]
+}
+
+fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
+    let question = Question::about("/srv/sample data");
+    let study = |name: &'static str, (findings, records): &'static (Findings, Vec<Record>)| Study {
+        name,
+        question: Box::leak(Box::new(question.clone())),
+        findings,
+        records,
+    };
+    let leaked =
+        |one: &(Findings, Vec<Record>)| -> &'static (Findings, Vec<Record>) { Box::leak(Box::new(one.clone())) };
+    analyse::compare(&study("before.halfpower", leaked(a)), &study("after.halfpower", leaked(b))).unwrap()
+}
+
+fn text(comparison: &Comparison, width: usize) -> String {
+    let mut out = Vec::new();
+    report::compare_text(comparison, &Style { width, colour: false }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_comparison_fits_one_screen_and_says_the_answer_first() {
+    let comparison = compared(&studies());
+    let shown = text(&comparison, 110);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines.len() <= 41, "{} lines:\n{shown}", lines.len());
+    assert!(lines[0].starts_with("A  before.halfpower: ") && lines[1].starts_with("B  after.halfpower: "), "{shown}");
+    assert!(lines[3].starts_with("B is slower on every path: throughput -10.0%"), "{shown}");
+    assert!(shown.contains("  sequential direct read") && shown.contains("kilocycles"), "{shown}");
+    for width in [40, 80, 200] {
+        let widest = text(&comparison, width).lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.min(120), "{widest} characters at {width}");
+    }
+}
+
+#[test]
+fn cycles_put_two_processors_on_one_scale() {
+    let comparison = compared(&studies());
+    let path = &comparison.paths[0];
+    let (us, cycles) = (path.charged_us.unwrap(), path.charged_kilocycles.unwrap());
+    assert_eq!(comparison.a.cpu_mhz.zip(comparison.b.cpu_mhz), Some((3600.0, 2400.0)));
+    assert!((cycles[0] / us.a - 3.6).abs() < 1e-9 && (cycles[1] / us.b - 2.4).abs() < 1e-9, "{cycles:?}");
+}
+
+fn key(pattern: impl std::fmt::Display, cache: impl std::fmt::Display, rw: impl std::fmt::Display) -> String {
+    format!("{pattern} {cache} {rw}")
+}
+
+/// The marks of one figure against the cells that it is to show.
+fn marks_match(figure: &Value, comparison: &Comparison, findings: [&Findings; 2]) {
+    let path = figure["path"].as_str().unwrap();
+    let said = |name: &str| figure[name].as_u64().unwrap() as usize;
+    let of_cell = |cell: &&CellComparison| key(cell.settings.pattern, cell.settings.cache, cell.settings.rw) == path;
+    let common: Vec<&CellComparison> = comparison.cells.iter().filter(of_cell).collect();
+    let different = |of: fn(&CellComparison) -> bool| common.iter().filter(|cell| of(cell)).count();
+    match figure["chart"].as_str().unwrap() {
+        "overlay" => {
+            let mut depths: Vec<u32> = common.iter().map(|cell| cell.settings.iodepth).collect();
+            depths.sort_unstable();
+            depths.dedup();
+            let three = [depths[0], depths[(depths.len() - 1) / 2], depths[depths.len() - 1]];
+            let own =
+                |cell: &&CellFinding| key(cell.pattern, cell.cache, cell.rw) == path && three.contains(&cell.iodepth);
+            let cells: usize = findings.iter().map(|study| study.cells.iter().filter(own).count()).sum();
+            assert_eq!(said("points"), cells, "{path}: a mark for each cell of each study at three depths");
+        }
+        "change" => {
+            assert_eq!((said("filled"), said("texts")), (common.len(), common.len()), "{path}");
+            assert_eq!(said("shapes"), different(|cell| cell.mbps.different), "{path}: a box for each difference");
+        }
+        "tail" => {
+            assert_eq!(said("filled"), common.len(), "{path}");
+            assert_eq!(said("shapes"), different(|cell| cell.p99_us.is_some_and(|change| change.different)), "{path}");
+        }
+        "costs" => assert_eq!(said("points"), 2 * common.len(), "{path}"),
+        other => panic!("no such chart: {other}"),
+    }
+}
+
+#[test]
+fn both_studies_are_drawn_at_any_width_light_and_dark() {
+    let Some(chromium) = Chromium::find() else { return };
+    let studies = studies();
+    let findings = [&studies[0].0, &studies[1].0];
+    let comparison = compared(&studies);
+    let mut page = Vec::new();
+    report::compare_html(&comparison, findings, &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.len() < 2_500_000, "{} bytes", page.len());
+    let probed = page.replace("</body>", &format!("{PROBE}</body>"));
+    for (width, dark) in [(1400, false), (390, true)] {
+        let told = chromium.open(&probed, width, dark);
+        assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
+        let told: Value = serde_json::from_str(&told.message).unwrap();
+        assert_eq!((&told["errors"], told["error"].as_str()), (&Value::from(0), Some("")));
+        assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let figures = told["figures"].as_array().unwrap();
+        assert_eq!((figures.len(), &told["charts"]), (4 * comparison.paths.len(), &Value::from(figures.len())));
+        for figure in figures {
+            marks_match(figure, &comparison, findings);
+            assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
+        }
+        let hover = told["hover"].as_str().unwrap();
+        assert!(hover.contains("4 KiB, depth 1") && hover.contains("\u{2212}10.0%"), "{hover}");
+        assert_eq!(told["ground"], if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" });
+    }
+}
