@@ -4,6 +4,8 @@ mod chromium;
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
 
+use std::collections::BTreeSet;
+
 use analyse::{CellFinding, Findings};
 use record::{Machine, Record};
 use sample_report::sample;
@@ -17,6 +19,7 @@ const wait = setInterval(async () => {
   const root = document.documentElement;
   if (root.dataset.ready !== 'yes') return;
   clearInterval(wait);
+  addEventListener('unhandledrejection', (event) => parent.postMessage(JSON.stringify({ broken: String(event.reason) }), '*'));
   const settled = () => new Promise((resume) => setTimeout(resume, 300));
   await settled();
   const count = (figure, what) => figure.querySelectorAll(what).length;
@@ -24,21 +27,58 @@ const wait = setInterval(async () => {
     const plot = figure.querySelector('.plot');
     return {
       chart: figure.dataset.chart, path: figure.dataset.path, points: count(figure, '.scatterlayer .points path'),
-      bars: count(figure, '.errorbar path.yerror'), texts: count(figure, '.scatterlayer .text text'),
+      bars: count(figure, '.errorbar path.yerror'), named: (plot.layout.shapes ?? []).map((shape) => shape.name ?? ''),
+      segments: (plot.layout.shapes ?? []).map((shape) => [shape.name ?? '', (shape.path ?? '').split('M').length - 1]),
+      texts: count(figure, '.scatterlayer .text text'),
       fills: [...figure.querySelectorAll('.fills path')].filter((path) => path.getAttribute('d').length > 20).length,
       images: count(figure, '.heatmaplayer image'), shapes: count(figure, '.shapelayer path'),
       names: plot.data.map((trace) => trace.name ?? ''),
-      filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
+      filled: (plot.data[0]?.z ?? []).flat().filter((z) => z !== null).length,
       ticks: [...figure.querySelectorAll('.xtick text')].map((text) => text.textContent),
       too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
     };
   });
   const first = document.querySelector('.chart .plot');
-  let hover = '';
-  if (first) {
-    Plotly.Fx.hover(first, [{ curveNumber: 1, pointNumber: 0 }]);
+  const figure = first?.closest('figure');
+  const said = {};
+  if (first?.querySelector('.scatterlayer .points path')) {
+    // A real pointer: over the first mark of the first line, then pressed and let go.
+    first.scrollIntoView({ behavior: 'instant' });
+    const place = first.querySelector('.scatterlayer .points path').getBoundingClientRect();
+    const at = { clientX: place.x + place.width / 2, clientY: place.y + place.height / 2, bubbles: true, view: window };
+    const drag = first.querySelector('.nsewdrag');
+    const send = (name) => drag.dispatchEvent(new MouseEvent(name, { ...at, buttons: name === 'mousedown' ? 1 : 0 }));
+    send('mousemove');
     await settled();
-    hover = first.querySelector('.hoverlayer')?.textContent ?? '';
+    said.hover = first.querySelector('.hoverlayer')?.textContent ?? '';
+    send('mousedown');
+    await settled();
+    // plotly lays a cover over the page while a button is down, where there is a pointer that can hover.
+    (document.querySelector('.dragcover') ?? document).dispatchEvent(new MouseEvent('mouseup', at));
+    await settled();
+    said.pinned = [...figure.querySelectorAll('.pin')].map((pin) => pin.textContent);
+    said.pinned_runs = figure.querySelectorAll('.pin tbody tr').length;
+    figure.querySelector('.pin button')?.click();
+    said.left_pinned = figure.querySelectorAll('.pin').length;
+    const key = (name) => first.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
+    ['ArrowRight', 'ArrowRight', 'Enter'].forEach(key);
+    await settled();
+    said.walked = figure.querySelector('.said').textContent;
+    said.pinned_by_key = [...figure.querySelectorAll('.pin')].map((pin) => pin.textContent);
+    const range = () => first._fullLayout.xaxis.range.map((end) => Number(end.toFixed(6)));
+    const whole = range();
+    key('+');
+    await settled();
+    const near = range();
+    key('0');
+    await settled();
+    said.zoom = { whole, near, again: range() };
+    dispatchEvent(new Event('beforeprint'));
+    await settled();
+    said.print = { width: first._fullLayout.width, ink: first._fullLayout.hoverlabel.font.color };
+    dispatchEvent(new Event('afterprint'));
+    await settled();
+    said.after_print = first._fullLayout.width - first.clientWidth;
   }
   const cells = document.getElementById('cells');
   if (cells) cells.open = true;
@@ -51,11 +91,29 @@ const wait = setInterval(async () => {
   await settled();
   parent.postMessage(JSON.stringify({
     errors: Number(root.dataset.errors), error: root.dataset.error ?? '', charts: Number(root.dataset.charts),
-    figures, hover, csv,
+    figures, said, csv,
     rows: document.querySelectorAll('#cells tbody tr').length, overflow: root.scrollWidth - root.clientWidth,
     width: innerWidth, ground: getComputedStyle(document.body).backgroundColor,
     without_a_depth: first ? first.querySelectorAll('.scatterlayer .points path').length : 0,
   }), '*');
+}, 50);
+</script>"#;
+
+/// Has axe-core look at the page with a point pinned and a table open, and tells what is serious or critical.
+const AXE_PROBE: &str = r#"<script>
+const wait = setInterval(async () => {
+  if (document.documentElement.dataset.ready !== 'yes') return;
+  clearInterval(wait);
+  const plot = document.querySelector('.chart .plot');
+  for (const name of ['ArrowRight', 'Enter']) {
+    plot.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
+  }
+  document.querySelectorAll('details').forEach((details, i) => { details.open = i % 3 === 0; });
+  await new Promise((resume) => setTimeout(resume, 300));
+  const found = await axe.run(document, { resultTypes: ['violations', 'passes'] });
+  const violations = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+    .map((one) => ({ id: one.id, help: one.help, nodes: one.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 300)} ${node.failureSummary}`) }));
+  parent.postMessage(JSON.stringify({ violations, passes: found.passes.length }), '*');
 }, 50);
 </script>"#;
 
@@ -72,7 +130,9 @@ fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
     let told = chromium.open(&probed, width, dark);
     assert!(told.console.is_empty(), "{:?}", told.console);
     assert!(told.unexpected.is_empty(), "the page asked for {:?}", told.unexpected);
-    serde_json::from_str(&told.message).unwrap()
+    let told: Value = serde_json::from_str(&told.message).unwrap();
+    assert!(told["broken"].is_null(), "{told}");
+    told
 }
 
 /// Findings of a study that has not begun.
@@ -116,7 +176,8 @@ fn marks_match(figure: &Value, findings: &Findings) {
                 cells.len() + rings,
                 "{path}: a mark for each cell, a ring for each bracketed half"
             );
-            assert_eq!(said("bars"), cells.len(), "{path}");
+            let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+            assert_eq!(said("fills"), depths.len(), "{path}: a ribbon for each line");
             assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
         }
         "heat" => {
@@ -125,7 +186,13 @@ fn marks_match(figure: &Value, findings: &Findings) {
                 let settings = &advice.settings;
                 path == format!("{} {} {}", advice.pattern, settings.cache, advice.rw)
             });
-            assert_eq!(said("shapes"), advised.count(), "{path}: a box for each advice");
+            assert_eq!(named(figure, "advised"), advised.count(), "{path}: a box for each advice");
+            let unsteady = cells.iter().filter(|cell| !cell.steady).count();
+            assert_eq!(named(figure, "not steady"), unsteady, "{path}: what is not steady is hatched");
+            for (name, level) in [("contour 50", 0.5), ("contour 95", 0.95)] {
+                assert_eq!(segments(figure, name), crossings(&cells, level), "{path}: {name}");
+            }
+            assert_eq!(said("shapes"), figure["named"].as_array().unwrap().len(), "{path}: every shape is drawn");
         }
         "latency" => {
             let names = figure["names"].as_array().unwrap();
@@ -133,16 +200,52 @@ fn marks_match(figure: &Value, findings: &Findings) {
                 let size = spec::Bytes(cell.bs_bytes).to_string().replace("KiB", " KiB").replace("MiB", " MiB");
                 names.iter().any(|name| name == size.as_str())
             };
-            let expected = 2 * cells.iter().filter(traced).count();
+            let knees = names.iter().filter(|name| *name == "knee").count();
+            let expected = 2 * cells.iter().filter(traced).count() + knees;
             assert!(expected > 0 && said("points") == expected, "{path}: {figure}");
+            assert!(knees >= 1, "{path}: lines through three depths have a knee");
         }
         "cost" => {
             let soaked = cells.iter().filter(|cell| cell.soaker_us.is_some()).count();
             assert_eq!(said("points"), cells.len() + soaked, "{path}");
             assert_eq!(said("fills"), 1, "{path}: the band between the bounds");
         }
+        "gigabyte" => {
+            assert_eq!(said("points"), findings.cells.len(), "a mark for each cell of every path");
+        }
+        "series" => {
+            let cell = &findings.cells[path.parse::<usize>().unwrap()];
+            assert!(!cell.steady);
+            assert_eq!(said("points"), cell.series_mbps.len(), "a mark for each step");
+            assert_eq!(named(figure, "trimmed"), usize::from(cell.trimmed_share > 0.0));
+            assert_eq!(named(figure, "burst"), usize::from(cell.burst_mbps.is_some()));
+        }
         other => panic!("no such chart: {other}"),
     }
+}
+
+/// Shapes of a chart that have this name.
+fn named(figure: &Value, name: &str) -> usize {
+    figure["named"].as_array().unwrap().iter().filter(|other| *other == name).count()
+}
+
+/// Strokes of the shape that has this name.
+fn segments(figure: &Value, name: &str) -> u64 {
+    let all = figure["segments"].as_array().unwrap().iter();
+    all.filter(|shape| shape[0] == name).map(|shape| shape[1].as_u64().unwrap()).sum()
+}
+
+/// Pairs of measured neighbours, along rows and columns of the map, of which one reaches `level` of the best.
+fn crossings(cells: &[&CellFinding], level: f64) -> u64 {
+    let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+    let mut by_row: Vec<(u32, u64, bool)> =
+        cells.iter().map(|c| (c.iodepth, c.bs_bytes, c.mbps.value / best >= level)).collect();
+    by_row.sort_unstable();
+    let mut by_column: Vec<(u64, u32, bool)> = by_row.iter().map(|(depth, bs, above)| (*bs, *depth, *above)).collect();
+    by_column.sort_unstable();
+    let rows = by_row.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].2 != pair[1].2).count();
+    let columns = by_column.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].2 != pair[1].2).count();
+    (rows + columns) as u64
 }
 
 #[test]
@@ -156,7 +259,9 @@ fn every_chart_draws_its_marks_at_any_width() {
         assert_eq!(told["width"], width);
         assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
         let figures = told["figures"].as_array().unwrap();
-        assert_eq!(figures.len(), 4 * 6, "four kinds of chart for each of six paths");
+        let unsteady = findings.cells.iter().filter(|cell| !cell.steady).count();
+        assert!(unsteady > 0);
+        assert_eq!(figures.len(), 4 * 6 + 1 + unsteady, "four kinds for each of six paths, one for all, one a flag");
         assert_eq!(told["charts"], figures.len());
         for figure in figures {
             marks_match(figure, &findings);
@@ -172,14 +277,72 @@ fn hover_table_files_and_depths_show_the_right_cells() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
     let told = look(&chromium, &page(&findings, &records), 1400, false);
-    let hover = told["hover"].as_str().unwrap();
+    let said = &told["said"];
     let first = findings.cells.iter().find(|c| key(c) == "sequential device read" && c.iodepth == 1).unwrap();
-    assert!(hover.contains("4 KiB, depth 1 ") && hover.contains(&format!("{:.1} MB/s", first.mbps.value)), "{hover}");
+    let is_of_first = |text: &Value| {
+        let text = text.as_str().unwrap();
+        assert!(text.contains("4 KiB, depth 1 ") && text.contains(&format!("{:.1} MB/s", first.mbps.value)), "{text}");
+    };
+    is_of_first(&said["hover"]);
+    assert_eq!(said["pinned"].as_array().unwrap().len(), 1, "a click pins: {said}");
+    is_of_first(&said["pinned"][0]);
+    assert_eq!(said["pinned_runs"], 3, "its runs stand below it");
+    assert_eq!(said["left_pinned"], 0, "its button takes it away");
     assert_eq!(told["rows"], findings.cells.len());
     let lines = |file: usize| told["csv"][file].as_str().unwrap().lines().count();
     assert_eq!((lines(0), lines(1)), (findings.cells.len() + 1, records.len() + 1));
     let sequential = findings.cells.iter().filter(|c| key(c) == "sequential device read" && c.iodepth > 1).count();
     assert_eq!(told["without_a_depth"], sequential + 5, "depth 1 was switched off, five rings remain");
+}
+
+#[test]
+fn the_keyboard_walks_pins_and_zooms() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (findings, records) = sample();
+    let said = &look(&chromium, &page(&findings, &records), 1400, false)["said"];
+    assert!(said["walked"].as_str().unwrap().starts_with("8 KiB, depth 1 "), "{said}");
+    let pinned = said["pinned_by_key"].as_array().unwrap();
+    assert!(pinned.len() == 1 && pinned[0].as_str().unwrap().contains("8 KiB, depth 1 "), "{said}");
+    let ends = |name: &str| said["zoom"][name].as_array().unwrap().iter().map(|e| e.as_f64().unwrap()).collect();
+    let (whole, near): (Vec<f64>, Vec<f64>) = (ends("whole"), ends("near"));
+    assert!(near[0] > whole[0] && near[1] < whole[1], "{said}");
+    assert_eq!(said["zoom"]["again"], said["zoom"]["whole"]);
+}
+
+#[test]
+fn print_is_light_and_two_charts_wide_whatever_the_window_was() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    let said = &look(&chromium, &page, 1400, true)["said"];
+    assert_eq!((&said["print"]["width"], &said["print"]["ink"]), (&Value::from(300), &Value::from("#1a1f24")));
+    assert_eq!(said["after_print"], 0, "and the window is as it was");
+    let pdf = chromium.print(&page);
+    assert!(pdf.starts_with(b"%PDF"));
+    let text = String::from_utf8_lossy(&pdf);
+    let pages = text.matches("/Type /Page\n").count() + text.matches("/Type /Page ").count();
+    assert!((3..=30).contains(&pages), "{pages} pages");
+}
+
+#[test]
+fn axe_finds_nothing_serious() {
+    let Some(chromium) = Chromium::find() else { return };
+    let Some(axe) = std::env::var_os("HALFPOWER_AXE") else {
+        assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "HALFPOWER_AXE does not name axe-core's axe.min.js");
+        eprintln!("skipped: axe-core did not look at the page, HALFPOWER_AXE does not name its axe.min.js");
+        return;
+    };
+    let axe = std::fs::read_to_string(axe).unwrap();
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    for (width, dark) in [(1400, false), (390, true)] {
+        let probed = page.replace("</body>", &format!("<script>{axe}</script>{AXE_PROBE}</body>"));
+        let told = chromium.open(&probed, width, dark);
+        let answer: Value = serde_json::from_str(&told.message).unwrap();
+        assert!(answer["passes"].as_u64().unwrap() > 10, "{answer}");
+        let serious = answer["violations"].as_array().unwrap();
+        assert!(serious.is_empty(), "at {width} pixels: {serious:#?}");
+    }
 }
 
 #[test]
@@ -192,5 +355,5 @@ fn a_page_of_nothing_and_of_one_idle_cell_has_no_error() {
     idle.charged_us = 0.0;
     let findings = Findings { cells: vec![idle], ..nothing() };
     let told = look(&chromium, &page(&findings, &[]), 390, false);
-    assert_eq!((&told["errors"], &told["charts"]), (&Value::from(0), &Value::from(4)), "{told}");
+    assert_eq!((&told["errors"], &told["charts"]), (&Value::from(0), &Value::from(5)), "{told}");
 }

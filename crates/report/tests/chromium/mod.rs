@@ -75,6 +75,28 @@ impl Chromium {
     }
 }
 
+impl Chromium {
+    /// `page` printed as PDF.
+    pub fn print(&self, page: &str) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let (html, pdf) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+        std::fs::write(&html, page).unwrap();
+        let status = Command::new(&self.program)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--virtual-time-budget=20000"])
+            .arg("--disable-background-networking")
+            .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+            .arg(format!("--print-to-pdf={}", pdf.display()))
+            .arg(format!("file://{}", html.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{status}");
+        std::fs::read(pdf).unwrap()
+    }
+}
+
 /// The page around the frame: a window cannot be as narrow as a telephone, a frame can.
 fn around(width: u32) -> String {
     format!(
