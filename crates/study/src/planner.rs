@@ -20,6 +20,8 @@ const BATCH: usize = 16;
 const FILLED_BATCH: usize = 8;
 /// The share of the budget that may go into looking further before what was seen is repeated.
 const EXPLORING_SHARE: f64 = 0.6;
+/// The share that may at any time: where noise has moved half power, its new sides are seen at least once.
+const FEW_SHARE: f64 = 0.05;
 /// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
 const SOAKER_LENGTH: f64 = 1.5;
 
@@ -192,9 +194,10 @@ impl Planner {
         self.afford(&mut wants, &expected);
         self.held_back = wants.len() < all;
         let batch = self.select(&wants);
-        let planned = batch.into_iter().map(|want| Planned {
-            run: self.paths[want.name.0].run(&self.question, want.name.1, want.pass, want.later),
-            expected_ns: expected.run_ns(&self.paths, want),
+        let planned = batch.into_iter().map(|want| {
+            let run = self.paths[want.name.0].run(&self.question, want.name.1, want.pass, want.later);
+            // A slow cell's window may be longer than all before it.
+            Planned { run, expected_ns: expected.run_ns(&self.paths, want).max(run.runtime.0) }
         });
         let mut batch: Vec<Planned> = planned.collect();
         batch.sort_by_key(|planned| planned.run.seed);
@@ -213,12 +216,15 @@ impl Planner {
         let remaining_ns = self.question.budget.0.saturating_sub(self.costs.spent_ns);
         let owed = wants.iter().filter(|want| matches!(want.tier, Tier::Repeat | Tier::Soaker));
         let owed_ns: u64 = owed.map(|want| expected.run_ns(&self.paths, want)).sum();
+        let looking_ns: u64 =
+            wants.iter().filter(|want| want.tier == Tier::Explore).map(|want| expected.run_ns(&self.paths, want)).sum();
+        let few = looking_ns as f64 <= self.question.budget.0 as f64 * FEW_SHARE;
         let early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * EXPLORING_SHARE;
         wants.retain(|want| {
             let runs_ns = u64::from(self.question.repeats) * expected.run_ns(&self.paths, want);
             let held = remaining_ns >= owed_ns + runs_ns;
             match want.tier {
-                Tier::Explore => early || held,
+                Tier::Explore => early || held || few,
                 Tier::Complete => held,
                 _ => true,
             }

@@ -142,6 +142,21 @@ fn every_curve_is_bracketed_and_every_cell_shown_has_its_runs() {
 }
 
 #[test]
+fn the_cheapest_cell_near_the_peak_is_measured_as_one_that_decides() {
+    // The slower the cheaper, so that the cheapest of all is not near the peak.
+    let cheap = |run: Run| {
+        let mbps = truth(&run.workload);
+        Observation { charged_ns_per_byte: 1.0 + mbps / 10.0, ..observe_of(run, mbps) }
+    };
+    let question = Question { cache: vec![Cache::Device], ..Question::about("x") };
+    let runs = runs_by_cell(&play(&question, cheap).0);
+    // 4 deep reach the ceiling of 1200 MB/s from 128 KiB on; 64 KiB stay just below 95% of it.
+    let advised = Workload { rw: Rw::Randread, bs: Bytes(1 << 17), iodepth: 4, ..Workload::default() };
+    assert!(disk(4, advised.bs) == 1200.0 && disk(4, Bytes(1 << 16)) < 0.95 * 1200.0);
+    assert!(runs.get(&(advised, Pass::Plain)).is_some_and(|runs| *runs >= 5), "{runs:#?}");
+}
+
+#[test]
 fn the_soaker_gets_three_sizes_of_one_depth_on_each_path_and_plain_runs_beside_them() {
     let question = Question::about("x");
     let (seen, _) = play(&question, noisy);
