@@ -11,7 +11,7 @@ use record::{Environment, Level};
 pub fn environment_text(environment: &Environment, out: &mut impl Write) -> io::Result<()> {
     let machine = &environment.machine;
     let memory_gib = machine.memory.0 as f64 / (1u64 << 30) as f64;
-    let virtualised = machine.virtualised.as_ref().map_or(String::new(), |by| format!(", in {by}"));
+    let virtualised = machine.virtualised.as_ref().map_or(String::new(), |by| format!(", in a {by}"));
     writeln!(out, "Machine      {}, {} processors, {memory_gib:.0} GiB{virtualised}", machine.cpu_model, machine.cpus)?;
     writeln!(out, "Kernel       {}", machine.kernel)?;
     if let Some(filesystem) = &environment.filesystem {

@@ -28,12 +28,28 @@ pub(crate) const SCRIPT: &str = concat!(include_str!("../assets/pins.js"), inclu
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 
+/// What a page may weigh, plotly.js included: it is sent by mail and put into tickets.
+const MOST_BYTES: usize = 2_450_000;
+/// Its head, banner, definitions and footer, roughly and rather too much.
+const FRAME: usize = 12_000;
+
 /// Writes the report page: findings, the records they rest on, and the command that measured them.
 ///
 /// # Errors
 /// Whatever `out` answers when it is written to.
 pub fn html(findings: &Findings, records: &[Record], command: &str, out: &mut impl Write) -> io::Result<()> {
-    let data = data(findings, records);
+    let told = html! {
+        (answer(findings))
+        (warnings(findings))
+        (path_section(findings))
+        (advice(findings, records))
+        (charts(findings))
+        (unsteady(findings))
+        (half_power_and_cost(findings))
+        (measured(findings, records, command))
+    };
+    let fixed = LIBRARY.len() + STYLE.len() + CHARTS.len() + SCRIPT.len() + FRAME;
+    let data = data(findings, records, MOST_BYTES.saturating_sub(fixed + told.0.len()));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -42,14 +58,7 @@ pub fn html(findings: &Findings, records: &[Record], command: &str, out: &mut im
                 a.skip href="#answer" { "To the answer" }
                 (banner(findings))
                 main {
-                    (answer(findings))
-                    (warnings(findings))
-                    (path_section(findings))
-                    (advice(findings, records))
-                    (charts(findings))
-                    (unsteady(findings))
-                    (half_power_and_cost(findings))
-                    (measured(findings, records, command))
+                    (told)
                     (raw_numbers(findings, data.runs_left_out))
                     (definitions())
                 }

@@ -6,10 +6,7 @@ use analyse::Findings;
 use record::Record;
 use serde_json::{Value, json};
 
-use crate::html_trust::flagged;
-
-/// Most bytes of JSON that a page takes, so that with plotly.js it stays below 2.5 MB.
-const MOST_BYTES: usize = 460_000;
+use crate::html_trust::{drawn_series, flagged};
 
 /// The embedded JSON.
 pub struct Data {
@@ -19,12 +16,12 @@ pub struct Data {
     pub runs_left_out: usize,
 }
 
-/// Findings and runs for the page.
-pub fn data(findings: &Findings, records: &[Record]) -> Data {
+/// Findings and runs for the page, in about `most_bytes` at most: runs that find no room are left out.
+pub fn data(findings: &Findings, records: &[Record], most_bytes: usize) -> Data {
     let mut told = serde_json::to_value(findings).expect("findings are plain data");
+    keep_what_is_drawn(&mut told, findings);
     round(&mut told);
-    leave_out_series(&mut told, &flagged(findings));
-    let room = MOST_BYTES.saturating_sub(told.to_string().len());
+    let room = most_bytes.saturating_sub(told.to_string().len());
     let mut used = 0;
     let mut rows = Vec::new();
     for record in records {
@@ -56,11 +53,16 @@ pub(crate) fn round(value: &mut Value) {
     }
 }
 
-/// Keeps the series of the cells that have a chart over time.
-fn leave_out_series(findings: &mut Value, charted: &[usize]) {
-    for (place, cell) in findings["cells"].as_array_mut().into_iter().flatten().enumerate() {
-        if !charted.contains(&place) {
-            cell["series_mbps"] = json!([]);
+/// Leaves out of each cell what no chart needs: series but those drawn, and what its runs say themselves.
+fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
+    let charted = flagged(findings);
+    for (place, cell) in told["cells"].as_array_mut().into_iter().flatten().enumerate() {
+        let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };
+        cell["series_mbps"] = json!(series.0);
+        cell["series_step_ms"] = json!(series.1);
+        let members = cell.as_object_mut().expect("a cell is an object");
+        for name in ["run_mbps", "run_charged_us", "noise", "unsteady_why"] {
+            members.remove(name);
         }
     }
 }

@@ -7,6 +7,10 @@ use crate::html_format::{UNKNOWN, heading, mbps, number, path_words, size};
 
 /// Most charts: the fastest cells, since those are most easily taken for advice.
 const MOST: usize = 12;
+/// Most steps of a chart.
+const MOST_STEPS: usize = 80;
+/// Most cells named below the charts.
+const MOST_NAMED: usize = 40;
 
 /// The cells that have a chart, by their place in the findings, the fastest first.
 pub fn flagged(findings: &Findings) -> Vec<usize> {
@@ -20,6 +24,14 @@ pub fn flagged(findings: &Findings) -> Vec<usize> {
 
 fn is_flagged(cell: &CellFinding) -> bool {
     !cell.steady && !cell.series_mbps.is_empty()
+}
+
+/// A cell's series as its chart and table show it: MB/s a step, and the step in milliseconds. Of a long one,
+/// neighbouring steps are drawn together.
+pub fn drawn_series(cell: &CellFinding) -> (Vec<f64>, f64) {
+    let together = cell.series_mbps.len().div_ceil(MOST_STEPS).max(1);
+    let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len() as f64;
+    (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ms * together as f64)
 }
 
 /// The section with their charts; nothing where every cell is steady.
@@ -45,7 +57,8 @@ pub fn unsteady(findings: &Findings) -> Markup {
                 @if !others.is_empty() {
                     details {
                         summary { (others.len()) " more cells that are not steady" }
-                        ul { @for cell in others { li { (words(cell)) ": " (reason(cell)) } } }
+                        ul { @for cell in others.iter().take(MOST_NAMED) { li { (words(cell)) ": " (reason(cell)) } } }
+                        @if others.len() > MOST_NAMED { p.lead { "All are hatched in the heat maps." } }
                     }
                 }
             }
@@ -85,15 +98,16 @@ fn figure(cell: &CellFinding, place: usize) -> Markup {
 }
 
 fn table(cell: &CellFinding, words: &str) -> Markup {
+    let (series_mbps, step_ms) = drawn_series(cell);
     html! {
         div.scroll tabindex="0" role="region" aria-label={ (words) " over time" } {
             table {
                 caption { "Throughput over time" }
                 thead { tr { th scope="col" { "From, ms" } th.number scope="col" { "MB/s" } } }
                 tbody {
-                    @for (step, mbps) in cell.series_mbps.iter().enumerate() {
+                    @for (step, mbps) in series_mbps.iter().enumerate() {
                         tr {
-                            th scope="row" { (format!("{:.0}", step as f64 * cell.series_step_ms)) }
+                            th scope="row" { (format!("{:.0}", step as f64 * step_ms)) }
                             td.number { (number(*mbps)) }
                         }
                     }

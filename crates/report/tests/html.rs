@@ -84,6 +84,36 @@ fn the_page_stays_below_its_limit() {
 }
 
 #[test]
+fn a_page_of_every_cell_there_can_be_stays_below_its_limit() {
+    let (mut findings, records) = sample();
+    let one = findings.cells[0].clone();
+    findings.cells.clear();
+    for pattern in spec::Pattern::ALL {
+        for (rw, cache) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for (depth, power) in (0..6).flat_map(|depth| (12..=20).map(move |power| (depth, power))) {
+                findings.cells.push(analyse::CellFinding {
+                    pattern: *pattern,
+                    rw: spec::Direction::ALL[rw],
+                    cache: [spec::Cache::Device, spec::Cache::Both][cache],
+                    iodepth: 1 << depth,
+                    bs_bytes: 1 << power,
+                    steady: false,
+                    unsteady_why: Some("in 3 of 3 runs the rate fell from 1,234 MB/s to 567 MB/s after 0.15 s".into()),
+                    series_mbps: (0..3000).map(|step| f64::from(step) * 0.123_456_789).collect(),
+                    run_mbps: vec![1234.567_891; 30],
+                    run_charged_us: vec![12.345_678_9; 30],
+                    ..one.clone()
+                });
+            }
+        }
+    }
+    assert_eq!(findings.cells.len(), 8 * 9 * 6);
+    let many: Vec<Record> = records.iter().cycle().take(20_000).cloned().collect();
+    let page = page(&findings, &many);
+    assert!(page.len() < MOST_BYTES, "{} bytes", page.len());
+}
+
+#[test]
 fn the_embedded_data_are_the_findings_and_the_runs() {
     let (findings, records) = sample();
     let data: serde_json::Value = serde_json::from_str(embedded(&page(&findings, &records), "data")).unwrap();
@@ -143,11 +173,15 @@ fn a_study_without_records_still_makes_a_page() {
 fn each_level_shows_both_figures_and_unknown_is_said() {
     let (findings, records) = sample();
     let page = page(&findings, &records);
-    let ladder = &page[page.find("<ol class=\"ladder\"").unwrap()..page.find("</ol>").unwrap()];
+    let from = page.find("<ol class=\"ladder\"").unwrap();
+    let ladder = &page[from..from + page[from..].find("</ol>").unwrap()];
     assert_eq!(ladder.matches("<svg").count(), findings.levels.len());
     assert_eq!(ladder.matches("class=\"narrowest\"").count(), 1);
     let known = findings.levels.iter().filter(|level| level.pap_mbps.is_some()).count();
     assert_eq!(ladder.matches("class=\"half\"").count(), known);
     assert_eq!(ladder.matches("<span class=\"unknown\">unknown").count(), findings.levels.len() - known);
     assert!(ladder.contains("1,970 (<b>1,730</b>) MB/s"));
+    let figure = &page[page.find("<ol class=\"figure-one\"").unwrap()..from];
+    assert!(figure.contains("<b>PCIe link</b><span>1,970 (1,730)</span><small>the narrowest</small>"), "{figure}");
+    assert!(figure.contains("<b>Media</b><span>unknown (1,730)</span>"), "{figure}");
 }
