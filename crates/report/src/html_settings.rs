@@ -160,3 +160,31 @@ fn read_ahead(advice: &Advice, findings: &Findings) -> Option<String> {
         device.name
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::{Bytes, Cache, Rw, Workload};
+
+    fn advised(rw: Rw, cache: Cache) -> Advice {
+        Advice {
+            rw: rw.direction().expect("one way"),
+            pattern: rw.pattern(),
+            settings: Workload { rw, cache, bs: Bytes(1 << 18), iodepth: 4, ..Workload::default() },
+            mbps: 100.0,
+            share_of_peak: 1.0,
+            cpu_ms_per_mb: 0.1,
+            p99_us: 100.0,
+            sentence: String::new(),
+        }
+    }
+
+    #[test]
+    fn rocksdb_takes_the_block_size_and_the_way_round_the_cache() {
+        let text = rocksdb(&advised(Rw::Read, Cache::Device)).unwrap();
+        assert!(text.contains("compaction_readahead_size=262144") && text.contains("use_direct_reads=true"), "{text}");
+        let text = rocksdb(&advised(Rw::Write, Cache::Both)).unwrap();
+        assert!(text.contains("use_direct_io_for_flush_and_compaction=false"), "{text}");
+        assert!(rocksdb(&advised(Rw::Randread, Cache::Device)).is_none(), "no setting follows from random reads");
+    }
+}

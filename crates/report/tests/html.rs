@@ -99,9 +99,9 @@ fn a_page_of_every_cell_there_can_be_stays_below_its_limit() {
                     bs_bytes: 1 << power,
                     steady: false,
                     unsteady_why: Some("in 3 of 3 runs the rate fell from 1,234 MB/s to 567 MB/s after 0.15 s".into()),
-                    series_mbps: (0..3000).map(|step| f64::from(step) * 0.123_456_789).collect(),
-                    run_mbps: vec![1234.567_891; 30],
-                    run_charged_us: vec![12.345_678_9; 30],
+                    series_mbps: (0..3000).map(|step| f64::from(step) * 0.123).collect(),
+                    run_mbps: vec![1_234.567; 30],
+                    run_charged_us: vec![12.345; 30],
                     ..one.clone()
                 });
             }

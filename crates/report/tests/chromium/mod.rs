@@ -77,6 +77,7 @@ impl Chromium {
 
 impl Chromium {
     /// `page` printed as PDF.
+    #[allow(dead_code, reason = "each test file takes what it needs")]
     pub fn print(&self, page: &str) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let (html, pdf) = (folder.path().join("page.html"), folder.path().join("page.pdf"));

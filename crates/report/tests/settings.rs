@@ -1,0 +1,57 @@
+//! Do the settings on the page follow from what was measured?
+
+#[path = "../examples/sample_report.rs"]
+mod sample_report;
+
+use analyse::Findings;
+use sample_report::sample;
+
+fn page(change: impl FnOnce(&mut Findings)) -> String {
+    let (mut findings, records) = sample();
+    change(&mut findings);
+    let mut out = Vec::new();
+    report::html(&findings, &records, "halfpower study", &mut out).unwrap();
+    // Commands are cut into pieces where a short line may break.
+    String::from_utf8(out).unwrap().replace("</span><span>", "")
+}
+
+#[test]
+fn postgresql_gets_the_depth_that_8_kib_random_reads_stop_gaining_at() {
+    let (findings, _) = sample();
+    // Where 8 KiB was not measured at several depths, the next size above stands for it.
+    let at = |bs: u64| {
+        let own = |c: &&analyse::CellFinding| {
+            (c.pattern, c.rw, c.cache, c.bs_bytes)
+                == (spec::Pattern::Random, spec::Direction::Read, spec::Cache::Device, bs)
+        };
+        findings.cells.iter().filter(own).map(|c| (c.iodepth, c.mbps.value)).collect::<Vec<_>>()
+    };
+    let cells = at(8192);
+    let best = cells.iter().map(|(_, mbps)| *mbps).fold(0.0, f64::max);
+    let depth = cells.iter().filter(|(_, mbps)| *mbps >= 0.95 * best).map(|(depth, _)| *depth).min().unwrap();
+    let page = page(|_| {});
+    assert!(page.contains(&format!("effective_io_concurrency = {depth}\n")), "depth {depth}");
+    assert!(page.contains("io_combine_limit = "));
+}
+
+#[test]
+fn dd_reads_and_writes_a_file_and_never_writes_to_a_device() {
+    let folder = page(|_| {});
+    assert!(folder.contains("dd if='/srv/sample data/FILE'"));
+    assert!(folder.contains("of='/srv/sample data/FILE'") && folder.contains("oflag=direct"));
+    assert!(folder.contains("# dd keeps one request outstanding: "));
+    let device = page(|findings| findings.target = "/dev/sdz".into());
+    assert!(device.contains("dd if=/dev/sdz of=/dev/null") && !device.contains("of=/dev/sdz"));
+    let simulated = page(|findings| findings.target = "sim:fixed=80us".into());
+    assert!(!simulated.contains("dd if="));
+}
+
+#[test]
+fn read_ahead_holds_what_the_advice_keeps_in_flight() {
+    let (findings, _) = sample();
+    let read = findings.advice.iter().find(|a| a.settings.rw == spec::Rw::Read).unwrap();
+    let kib = read.settings.bs.0 * u64::from(read.settings.iodepth) / 1024;
+    let page = page(|_| {});
+    assert!(page.contains(&format!("echo {kib} &gt; /sys/block/nvme0n1/queue/read_ahead_kb")), "{kib} KiB");
+    assert!(page.contains("it is 128 KiB now"));
+}
