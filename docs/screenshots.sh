@@ -23,8 +23,10 @@ shoot() { # page picture width height dark(0)|light(1) scale
 }
 
 "$halfpower" report "$study" --html "$work/study.html"
+# The light picture shows the page's beginning, the dark one its charts, by leaving out what stands before them.
+sed 's|</style>|#answer, #trust, #path, #advice { display: none } </style>|' "$work/study.html" >"$work/charts.html"
 shoot "$work/study.html" "$out/report-light.png" 1240 2760 1 0.75
-shoot "$work/study.html" "$out/report-dark.png" 1240 2760 0 0.75
+shoot "$work/charts.html" "$out/report-dark.png" 1240 2760 0 0.75
 
 # `script` gives the program a terminal, so that it speaks in colour.
 env -u NO_COLOR COLUMNS=100 script -qec "'$halfpower' report '$study'" /dev/null </dev/null >"$work/text"
