@@ -101,10 +101,10 @@ impl Case {
 
     fn start(&self) -> std::process::Child {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        let words = "study \"$2\" --json --experiments random --rw read --cache device --iodepth 8 --bs";
+        let words = "study \"$2\" --json --experiments random --rw read --cache device --iodepth 4,16 --bs";
         Command::new("sh")
             .arg("-c")
-            .arg(format!("echo $$ > \"$1/cgroup.procs\" && exec \"$0\" {words} {} --runtime 5s --budget 120s", sizes.join(",")))
+            .arg(format!("echo $$ > \"$1/cgroup.procs\" && exec \"$0\" {words} {} --runtime 3s --budget 150s", sizes.join(",")))
             .arg(env!("CARGO_BIN_EXE_halfpower"))
             .arg(&self.throttle.group)
             .arg(&self.device.device)
@@ -124,7 +124,8 @@ impl Case {
     fn check(&self, findings: &Value) {
         let limits = &findings["limits"][0];
         for cell in findings["cells"].as_array().unwrap() {
-            println!("{:>8} bytes: {} in {} runs", cell["bs_bytes"], cell["mbps"], cell["runs"]);
+            let (iodepth, bs, mbps) = (&cell["iodepth"], &cell["bs_bytes"], &cell["mbps"]["value"]);
+            println!("{iodepth:>3} deep, {bs:>8} bytes: {mbps} MB/s in {} runs", cell["runs"]);
         }
         let close = |key: &str, expected: f64| {
             let found = limits[key]["value"].as_f64().unwrap_or_else(|| panic!("no {key} was seen: {limits}"));
@@ -135,9 +136,10 @@ impl Case {
         self.iops.iter().for_each(|iops| close("ceiling_iops", *iops as f64));
         let peak = BLOCK_SIZES.iter().map(|bs| self.rate(*bs)).fold(0.0, f64::max);
         let half = BLOCK_SIZES.iter().find(|bs| self.rate(**bs) >= peak / 2.0).unwrap();
-        let curve = &findings["curves"][0];
-        println!("half power: computed {half}, found {}", curve["half_power_bs_bytes"]);
-        assert_eq!(curve["half_power_bs_bytes"], *half);
+        for curve in findings["curves"].as_array().unwrap() {
+            println!("{} deep: half power computed {half}, found {}", curve["iodepth"], curve["half_power_bs_bytes"]);
+            assert_eq!(curve["half_power_bs_bytes"], *half);
+        }
         let level = findings["bottleneck"]["level"].as_str().unwrap();
         assert!(level.contains("cgroup"), "the narrowest level is {level}");
     }
