@@ -104,7 +104,10 @@ impl Case {
         let words = "study \"$2\" --json --experiments random --rw read --cache device --iodepth 4,16 --bs";
         Command::new("sh")
             .arg("-c")
-            .arg(format!("echo $$ > \"$1/cgroup.procs\" && exec \"$0\" {words} {} --runtime 3s --budget 150s", sizes.join(",")))
+            .arg(format!(
+                "echo $$ > \"$1/cgroup.procs\" && exec \"$0\" {words} {} --runtime 3s --budget 150s",
+                sizes.join(",")
+            ))
             .arg(env!("CARGO_BIN_EXE_halfpower"))
             .arg(&self.throttle.group)
             .arg(&self.device.device)
@@ -153,11 +156,8 @@ fn skip(what: &str) {
 #[test]
 fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
     // Half of the peak lies at BPS / (2 x IOPS) where both limits hold: 20,971 bytes.
-    let wanted = [
-        ("bytes", Some(40 * MIB), None),
-        ("requests", None, Some(1_000)),
-        ("both", Some(40 * MIB), Some(1_000)),
-    ];
+    let wanted =
+        [("bytes", Some(40 * MIB), None), ("requests", None, Some(1_000)), ("both", Some(40 * MIB), Some(1_000))];
     let cases: Result<Vec<Case>, String> =
         wanted.into_iter().map(|(name, bps, iops)| Case::new(name, bps, iops)).collect();
     let cases = match cases {
