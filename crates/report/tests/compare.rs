@@ -50,12 +50,8 @@ fn studies() -> [(Findings, Vec<Record>); 2] {
     slower.cells.retain(|cell| cell.pattern == Pattern::Sequential || cell.bs_bytes > 8192);
     slower.machine.cpu_mhz = Some(2400.0);
     for cell in &mut slower.cells {
-        let scaled = |interval: Interval| Interval {
-            value: interval.value * 0.9,
-            low: interval.low * 0.9,
-            high: interval.high * 0.9,
-        };
-        cell.mbps = scaled(cell.mbps);
+        let Interval { value, low, high } = cell.mbps;
+        cell.mbps = Interval { value: value * 0.9, low: low * 0.9, high: high * 0.9 };
         cell.run_mbps.iter_mut().for_each(|mbps| *mbps *= 0.9);
     }
     [(findings, records.clone()), (slower, records[1..].to_vec())]
