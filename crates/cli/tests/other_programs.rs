@@ -71,10 +71,11 @@ fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
     let curves = findings["curves"].as_array().unwrap();
     assert_eq!(rows.len(), curves.len(), "a row for each curve");
     for curve in curves {
+        let depth = curve["iodepth"].to_string();
         let same = |row: &&Vec<&str>| {
             ["pattern", "cache"].iter().all(|name| row[column(name)] == curve[*name])
                 && row[column("direction")] == curve["rw"]
-                && row[column("iodepth")] == curve["iodepth"].to_string()
+                && row[column("iodepth")] == depth
         };
         let row = rows.iter().find(same).unwrap_or_else(|| panic!("no row for {curve}"));
         let peak: f64 = row[column("peak_mbps")].parse().unwrap();
