@@ -6,32 +6,39 @@ use crate::path::path_words;
 
 /// The answer: whether A and B differ, where, and by how much.
 pub(crate) fn verdict(comparison: &Comparison, same_records: bool) -> Vec<String> {
-    let common = comparison.cells.len();
     if same_records {
         return vec!["No difference: both studies hold the same records.".to_string()];
     }
     if comparison.cells.iter().all(|cell| cell.mbps.p.is_none()) {
         return vec![
             "Nothing can be told apart: no cell was run more than once in both studies, so chance is unknown; measure \
-             again with --repeats 3."
+             again with a longer --budget."
                 .to_string(),
         ];
     }
     if !comparison.different {
-        let threshold = two_digits(comparison.practical.throughput.threshold_percent);
-        let of_all = match common {
-            1 => "the one common cell does not differ".to_string(),
-            _ => format!("none of {common} common cells differs"),
-        };
-        return vec![
-            format!(
-                "No difference: {of_all} in throughput by more than {threshold}% and beyond chance, nor in tail \
-                     latency or cost."
-            ),
-            range_of_means(comparison),
-        ];
+        return vec![no_difference(comparison), range_of_means(comparison)];
     }
     [Some(throughput(comparison)), cells(comparison), others(comparison)].into_iter().flatten().collect()
+}
+
+/// Says as much as the noise lets it: none beyond 5% where cells are known well enough, else how much could hide.
+fn no_difference(comparison: &Comparison) -> String {
+    let floor = &comparison.practical.throughput;
+    let of_all = match comparison.cells.len() {
+        1 => "the one common cell does not differ".to_string(),
+        count => format!("none of {count} common cells differs"),
+    };
+    let threshold = two_digits(floor.threshold_percent);
+    if floor.noise_percent.is_some_and(|noise| noise < floor.threshold_percent) {
+        return format!(
+            "No difference: {of_all} by more than {threshold}% and beyond chance, in throughput, tail latency or cost."
+        );
+    }
+    format!(
+        "No difference beyond the noise: {of_all} beyond chance, but a single cell has to differ by {threshold}% in \
+         throughput to stand out of it."
+    )
 }
 
 fn range_of_means(comparison: &Comparison) -> String {

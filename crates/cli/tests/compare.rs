@@ -101,23 +101,29 @@ fn said(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Study files `a`, `b` (another day), `slow` and `other` (of other settings) in a folder.
-fn files() -> TempDir {
+/// Study files in a folder: `a`, `b` (another day of the same disk), `slow` and `other` (of other settings).
+fn files(names: &[&str]) -> TempDir {
+    const GRID: [&str; 4] = ["--bs", "4KiB,32KiB,1MiB", "--iodepth", "1,4,16"];
+    const OTHER_GRID: [&str; 4] = ["--bs", "8KiB", "--iodepth", "3"];
     let folder = folder();
-    let study = |target: &str, name: &str, more: &[&str]| {
-        let words = [&["study", target, "--budget", "10s", "--output", name], more].concat();
-        assert!(run(folder.path(), &words).status.success());
-    };
-    study(&format!("sim:{}", same_disk(1)), "a", &[]);
-    study(&format!("sim:{}", same_disk(2)), "b", &[]);
-    study(&format!("sim:{}", slower_disk(3)), "slow", &[]);
-    study(&format!("sim:{}", same_disk(4)), "other", &["--rw", "read", "--bs", "8KiB", "--iodepth", "3"]);
+    for name in names {
+        let (disk, grid) = match *name {
+            "a" => (same_disk(1), GRID),
+            "b" => (same_disk(2), GRID),
+            "slow" => (slower_disk(3), GRID),
+            _ => (same_disk(4), OTHER_GRID),
+        };
+        let target = format!("sim:{disk}");
+        let words = [["study", &target, "--budget", "30s", "--output", name].as_slice(), &grid].concat();
+        let output = run(folder.path(), &words);
+        assert!(output.status.success(), "{}", said(&output).1);
+    }
     folder
 }
 
 #[test]
 fn conditions_decide_the_exit_code_and_say_which() {
-    let folder = files();
+    let folder = files(&["a", "b", "slow"]);
     let compare = |b: &str, conditions: &[&str]| {
         let flags: Vec<&str> = conditions.iter().flat_map(|condition| ["--fail-if", condition]).collect();
         let output = run(folder.path(), &[&["compare", "a", b], flags.as_slice()].concat());
@@ -138,7 +144,7 @@ fn conditions_decide_the_exit_code_and_say_which() {
 
 #[test]
 fn the_json_has_the_keys_that_the_method_page_documents() {
-    let folder = files();
+    let folder = files(&["a", "slow"]);
     let words = ["compare", "a", "slow", "--json", "--html", "page.html", "--price", "534,209", "--fail-if", "peak<0%"];
     let output = run(folder.path(), &words);
     assert_eq!(output.status.code(), Some(1));
@@ -178,7 +184,7 @@ fn collect(value: &Value, keys: &mut Vec<String>) {
 
 #[test]
 fn bad_input_gets_one_clear_sentence() {
-    let folder = files();
+    let folder = files(&["a", "b", "other"]);
     std::fs::write(folder.path().join("text"), "no study file").unwrap();
     let cases: &[(&[&str], &str)] = &[
         (&["a", "nowhere"], "nowhere"),

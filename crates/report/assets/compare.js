@@ -88,12 +88,13 @@
 
   // --- Changes over block size and depth ----------------------------------------------------------------------
 
-  // Colour is full at a change of a fifth; whatever is larger is as deep.
-  const FULL = 20;
+  // Colour is full at a change of a fifth, or of twice the noise where that is more; whatever is larger is as deep.
+  const full = (practical) => Math.max(20, 2 * (practical.noise_percent ?? 0));
 
   // A map of the changes of one figure; `better` is 1 where more of it is, and -1 where less is.
-  function map(figure, better) {
+  function map(figure, better, noise) {
     return (of, key, look, width) => {
+      const most = full(told(of).practical[noise]);
       const cells = common(of, key).filter((cell) => figure(cell));
       const ink = sides(look);
       const [low, high] = better > 0 ? [ink.b, ink.a] : [ink.a, ink.b];
@@ -106,11 +107,11 @@
       }));
       const data = [
         { type: 'heatmap', x: sizes.map(Charts.size), y: depths.map(String), z: rows((cell) => figure(cell).percent),
-          zmin: -FULL, zmax: FULL, colorscale: [[0, low], [0.5, ink.none], [1, high]], showscale: false, hoverongaps: false,
+          zmin: -most, zmax: most, colorscale: [[0, low], [0.5, ink.none], [1, high]], showscale: false, hoverongaps: false,
           xgap: 1, ygap: 1, customdata: rows(hover), hovertemplate: HOVER },
         { ...Charts.QUIET, mode: 'text', x: cells.map((cell) => Charts.size(cell.bs_bytes)),
           y: cells.map((cell) => String(cell.iodepth)), text: cells.map((cell) => short(figure(cell).percent)),
-          textfont: { size: width < 420 ? 8 : 11, color: cells.map((cell) => legible(figure(cell).percent, low, high, ink.none)) } },
+          textfont: { size: width < 420 ? 8 : 11, color: cells.map((cell) => legible(figure(cell).percent / most, low, high, ink.none)) } },
       ];
       const chart = Charts.layout(look, ...mapAxes(sizes, depths, width), 'depth');
       chart.shapes = cells.filter((cell) => figure(cell).different)
@@ -139,10 +140,10 @@
   }
 
   // Black or white, whichever is clearer on the colour of a change (relative luminance as WCAG 2 defines it).
-  function legible(percent, low, high, none) {
-    const share = Math.min(Math.abs(percent) / FULL, 1);
+  function legible(shareOfMost, low, high, none) {
+    const share = Math.min(Math.abs(shareOfMost), 1);
     const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
-    const end = percent < 0 ? low : high;
+    const end = shareOfMost < 0 ? low : high;
     const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
     const [r, g, b] = [0, 1, 2].map((k) => linear((part(none, k) + (part(end, k) - part(none, k)) * share) / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
@@ -174,5 +175,6 @@
     return { data, layout: legend(Charts.layout(look, x, y, 'µs a request'), look) };
   }
 
-  Object.assign(Charts.kinds, { overlay, costs, change: map((cell) => cell.mbps, 1), tail: map((cell) => cell.p99_us, -1) });
+  Object.assign(Charts.kinds, { overlay, costs, change: map((cell) => cell.mbps, 1, 'throughput'),
+    tail: map((cell) => cell.p99_us, -1, 'p99') });
 })();

@@ -144,9 +144,12 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
         let changes = comparison.paths.iter().filter_map(|path| Some((&path.path, figure(path)?)));
         let size = |change: &analyse::Change| (change.b / change.a).ln().abs();
         if let Some((path, change)) = changes.max_by(|one, other| size(&one.1).total_cmp(&size(&other.1))) {
-            let ends = change
+            let mut ends = change
                 .interval()
                 .map_or("no interval".to_string(), |(low, high)| format!("95%: {} to {}", signed(low), signed(high)));
+            if !change.different {
+                ends.push_str("; no difference beyond chance and of use");
+            }
             let word = if comparison.paths.len() > 1 { "most at " } else { "mean over " };
             tiles.push(tile(what, &signed(change.percent), "", &format!("{word}{path}s; {ends}")));
         }

@@ -1,9 +1,10 @@
 //! What are the numbers of a comparison? Tables of paths, half power, cost and cells for the page.
 
-use analyse::{Bound, CellComparison, CellSettings, Change, Comparison, CostTerm, HalfPowerComparison, cell_words};
+use analyse::{
+    Bound, CellComparison, CellSettings, Change, Comparison, CostTerm, HalfPowerComparison, cell_words, signed,
+};
 use maud::{Markup, html};
 
-use crate::compare::change_words;
 use crate::html_format::{UNKNOWN, ends, heading, number, size};
 
 /// A table that scrolls where it is wider than the page; columns from `numbers_from` on hold numbers.
@@ -27,7 +28,12 @@ pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: M
 
 fn changed(change: Option<Change>) -> Markup {
     match change {
-        Some(change) => html! { td.number { span.different[change.different] { (change_words(&change)) } } },
+        Some(change) => html! {
+            td.number {
+                span.different[change.different] { (signed(change.percent)) @if change.different { " *" } }
+                @if let Some((low, high)) = change.interval() { small { (signed(low)) " to " (signed(high)) } }
+            }
+        },
         None => html! { td.number { (UNKNOWN) } },
     }
 }

@@ -1,5 +1,6 @@
 //! Is a comparison shown as it is? Text is read line by line, the page is opened in chromium and its marks counted.
 
+#[allow(dead_code, reason = "each test file takes what it needs")]
 mod chromium;
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
