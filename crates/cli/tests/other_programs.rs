@@ -107,18 +107,37 @@ fn fio_plot_draws_every_kind_of_chart_from_our_json() {
     let Some(python) = python("fio_plot") else { return };
     let (folder, _) = studied();
     halfpower(folder.path(), &["export", "study.halfpower", "--format", "fio", "--output", "fio"]);
+    // Which cells there are is the planner's choice; the two of greatest depth will do.
+    let mut cells = exported(&folder.path().join("fio/device"), "randread");
+    cells.sort_by_key(|(depth, _)| *depth);
+    let [.., (other_depth, other), (depth, size)] = cells.as_slice() else { panic!("{cells:?}") };
+    let (depth, other_depth) = (depth.to_string(), other_depth.to_string());
+    let (size, other) = (format!("fio/device/{size}"), format!("fio/device/{other}"));
     let kinds: [(&str, &[&str]); 4] = [
-        ("depths.png", &["-i", "fio/device/4k", "-l", "-r", "randread"]),
-        ("sizes.png", &["-i", "fio/device/4k", "fio/device/64k", "-C", "-r", "randread", "-d", "4"]),
-        ("histogram.png", &["-i", "fio/device/64k", "-H", "-r", "randread", "-d", "4"]),
-        ("space.png", &["-i", "fio/device/4k", "-L", "-r", "write", "-t", "iops", "-J", "1"]),
+        ("depths.png", &["-i", &size, "-l"]),
+        ("histogram.png", &["-i", &size, "-H", "-d", &depth]),
+        ("other.png", &["-i", &other, "-H", "-d", &other_depth]),
+        ("space.png", &["-i", &size, "-L", "-t", "iops", "-J", "1"]),
     ];
     for (picture, words) in kinds {
         let mut plot = Command::new(&python);
-        plot.current_dir(folder.path()).args(["-m", "fio_plot", "-T", "a study", "-o", picture]).args(words);
-        said(plot.env("MPLBACKEND", "Agg"));
+        plot.current_dir(folder.path()).args(["-m", "fio_plot", "-T", "a study", "-r", "randread", "-o", picture]);
+        said(plot.args(words).env("MPLBACKEND", "Agg"));
         is_a_picture(&folder.path().join(picture));
     }
+}
+
+/// The depths and block sizes of the cells of one access pattern below a folder of fio documents.
+fn exported(folder: &Path, rw: &str) -> Vec<(u32, String)> {
+    let names = |folder: &Path| -> Vec<String> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let depth = |name: &str| name.strip_prefix(&format!("{rw}-"))?.split('-').next()?.parse().ok();
+    let of = |size: String| {
+        let files = names(&folder.join(&size));
+        files.iter().filter_map(|name| depth(name)).map(|depth| (depth, size.clone())).collect::<Vec<_>>()
+    };
+    names(folder).into_iter().flat_map(of).collect()
 }
 
 fn is_a_picture(path: &Path) {
