@@ -78,6 +78,18 @@ fn of_forty_pairs_equal_ones_are_equal_and_a_tenth_less_is_found() {
     assert!(found >= 38, "{found} of 40 slower systems are found");
 }
 
+#[test]
+fn a_certain_difference_has_to_be_of_use_too() {
+    let steady = |share: f64| study(&format!("fixed={}ns,rate={}MB/s", 80_000.0 / share, 500.0 * share));
+    let a = steady(1.0);
+    for (share, different) in [(0.98, false), (0.92, true), (1.03, false), (1.08, true)] {
+        let comparison = compare(&a, &steady(share));
+        assert_eq!(comparison.different, different, "{share}: {:?}", comparison.verdict);
+        let change = comparison.paths[0].throughput_mbps.percent;
+        assert!((change - 100.0 * (share - 1.0)).abs() < 0.1, "{share}: {change}%");
+    }
+}
+
 /// `cargo test -p halfpower --test compare -- --ignored --nocapture`: the figures of `docs/method.md`.
 #[test]
 #[ignore = "takes minutes; the forty pairs of the test above are of the same kind"]
