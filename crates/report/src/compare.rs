@@ -97,7 +97,9 @@ fn print(part: &Part, width: usize, colour: bool, out: &mut (impl Write + ?Sized
 fn parts(comparison: &Comparison, width: usize) -> Vec<Part> {
     let mut verdict: Vec<String> = comparison.verdict.iter().flat_map(|sentence| folded("", sentence, width)).collect();
     if comparison.different {
-        verdict.push(format!("Changes are from A to B, with 95% intervals;{DIFFERENT} is beyond chance and of use."));
+        verdict.push(format!(
+            "Changes are from A to B, with 95% intervals;{DIFFERENT} is beyond chance and of practical size."
+        ));
     }
     let notes = comparison.notes.iter().flat_map(|note| folded("  ! ", note, width)).collect();
     vec![
@@ -161,12 +163,17 @@ fn throughput(comparison: &Comparison) -> Part {
     part(rows, &[1, 2, 4, 5], "paths")
 }
 
-/// One depth a path: the deepest at which both studies know the size from both sides, or the deepest.
+/// One depth a path: of those at which both studies know the size from both sides the one with the surest n1/2, or
+/// the deepest.
 fn half_power(comparison: &Comparison) -> Part {
     let mut rows = vec![row(["Half power from", "deep", "A", "B", "n1/2 A", "n1/2 B", "change of n1/2"])];
     let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.path == other.path;
     for depths in comparison.half_power.chunk_by(same) {
-        let known = depths.iter().rfind(|half| half.bracketed_a && half.bracketed_b);
+        let width = |half: &HalfPowerComparison| {
+            half.n_half_bytes.and_then(|change| change.interval()).map_or(f64::INFINITY, |(low, high)| high - low)
+        };
+        let known = depths.iter().filter(|half| half.bracketed_a && half.bracketed_b);
+        let known = known.min_by(|one, other| width(one).total_cmp(&width(other)));
         let half = known.unwrap_or(&depths[depths.len() - 1]);
         let bound =
             |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "<= " }, size(bytes as f64));

@@ -148,7 +148,7 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
                 .interval()
                 .map_or("no interval".to_string(), |(low, high)| format!("95%: {} to {}", signed(low), signed(high)));
             if !change.different {
-                ends.push_str("; no difference beyond chance and of use");
+                ends.push_str("; none beyond chance and of practical size");
             }
             let word = if comparison.paths.len() > 1 { "most at " } else { "mean over " };
             tiles.push(tile(what, &signed(change.percent), "", &format!("{word}{path}s; {ends}")));
