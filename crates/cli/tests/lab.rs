@@ -101,7 +101,7 @@ impl Case {
 
     fn start(&self) -> std::process::Child {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        let words = "study \"$2\" --json --experiments random --rw read --cache device --iodepth 4,16 --bs";
+        let words = "study \"$2\" --json --experiments random --rw read --cache device --iodepth 16,32 --bs";
         Command::new("sh")
             .arg("-c")
             .arg(format!(
