@@ -5,6 +5,11 @@ use spec::Nanos;
 
 use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
+/// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
+/// and come back, at 128 five. It spares calls and wake-ups, and on average one slot in 64 waits for its turn, so that
+/// neither depth nor latency changes by more than that.
+const IN_FLIGHT_FOR_ONE_MORE: usize = 32;
+
 /// Requests over an io_uring with registered buffers and file; without a file each is the kernel's no-op.
 pub(crate) struct IoUring {
     clock: Clock,
@@ -46,7 +51,8 @@ impl Engine for IoUring {
 
     #[inline]
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        self.ring.submit_and_wait(least).map_err(|error| EngineError::Call { call: "io_uring_enter", error })?;
+        let more = if least > 0 { self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE } else { 0 };
+        self.ring.submit_and_wait(least + more).map_err(|error| EngineError::Call { call: "io_uring_enter", error })?;
         self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
         Ok(())
     }
