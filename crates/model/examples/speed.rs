@@ -4,12 +4,12 @@
 
 use std::time::Instant;
 
-use model::{DiskPath, Moment, Operation, Path, Submission};
-use spec::{ParseError, SimulatedDisk};
+use model::{DiskPath, Moment, Operation, Path, Setting, Submission, System, SystemError, systems};
+use spec::SimulatedDisk;
 
 const REQUESTS: u32 = 10_000_000;
 
-fn main() -> Result<(), ParseError> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths = [
         ("one disk", "fixed=80us,rate=500MB/s"),
         ("eight disks behind a limiter", "fixed=80us,rate=500MB/s,disks=8,shared=1200MB/s"),
@@ -18,20 +18,42 @@ fn main() -> Result<(), ParseError> {
     for (name, constants) in paths {
         let disk = SimulatedDisk::from_constants(constants)?;
         for depth in [1, 32] {
-            let mut path: Box<dyn Path> = Box::new(DiskPath::new(&disk, 1));
-            let began = Instant::now();
-            drive(path.as_mut(), depth);
-            let millions = f64::from(REQUESTS) / began.elapsed().as_secs_f64() / 1e6;
-            println!("{name}, depth {depth}: {millions:.1} M requests/s");
+            time(name, depth, Box::new(DiskPath::new(&disk, 1)));
+        }
+    }
+    for name in ["win2k-atlas10k", "win2k-3ware5400", "nt4-ultrawide"] {
+        for (kind, buffered) in [("", false), (", buffered", true)] {
+            for depth in [1, 32] {
+                time(&format!("{name}{kind}"), depth, stack(name, buffered)?);
+            }
         }
     }
     Ok(())
 }
 
-/// Keeps `depth` requests of 4 KiB in flight until all have been taken.
+fn stack(name: &str, buffered: bool) -> Result<Box<dyn Path>, SystemError> {
+    let text = systems().iter().find(|system| system.name == name).map_or("", |system| system.text);
+    let setting = Setting { buffered, ..Setting::default() };
+    Ok(Box::new(System::from_toml(text)?.path(&setting, 1)?))
+}
+
+fn time(name: &str, depth: u32, mut path: Box<dyn Path>) {
+    let began = Instant::now();
+    drive(path.as_mut(), depth);
+    let millions = f64::from(REQUESTS) / began.elapsed().as_secs_f64() / 1e6;
+    println!("{name}, depth {depth}: {millions:.1} M requests/s");
+}
+
+/// Keeps `depth` sequential requests of 4 KiB in flight until all have been taken.
 fn drive(path: &mut dyn Path, depth: u32) {
-    let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: 4096 };
-    (0..depth).for_each(|token| path.submit(Moment::default(), request(token)));
+    let mut next = 0;
+    let mut request = |token| {
+        next = (next + 4096) % (1 << 30);
+        Submission { token, operation: Operation::Read, offset: next, length: 4096 }
+    };
+    for token in 0..depth {
+        path.submit(Moment::default(), request(token));
+    }
     for _ in 0..REQUESTS {
         if let Some(completed) = path.pop() {
             path.submit(completed.at, request(completed.token));

@@ -179,8 +179,8 @@ fn disks_to_saturate(bench: &mut Bench, workload: &Workload) -> Result<f64, Syst
     for &disks in &counts {
         let mut at = Workload { depths: vec![8, 16, 32], sizes: vec![64 << 10], ..workload.clone() };
         at.setting.disks = disks;
-        at.setting.buses = if buses > 1 { disks / 3 } else { 1 };
         at.setting.aligned = true;
+        at.setting.buses = if buses > 1 { disks / 3 } else { 1 };
         at.setting.array = if disks > 1 { crate::Array::SoftwareStripe } else { crate::Array::Separate };
         rates.push((disks, best(bench, &at, |run| run.outcome.mbps())?));
     }
@@ -253,7 +253,9 @@ fn processor(bench: &mut Bench, quantity: &str, workload: &Workload) -> Answer {
         "cpu_utilisation" => {
             best(bench, workload, |run| spent(workload, &run.outcome) / run.outcome.seconds / f64::from(count))? * 100.0
         }
-        "cpu_saturation_throughput" => mean(bench, &shallow, |run| f64::from(run.outcome.bytes) / us(run))? * f64::from(count),
+        "cpu_saturation_throughput" => {
+            mean(bench, &shallow, |run| f64::from(run.outcome.bytes) / us(run))? * f64::from(count)
+        }
         "cpu_fixed" => line(bench, &shallow, us)?.0,
         "cpu_marginal" => line(bench, &shallow, us)?.1,
         "instructions_per_byte" => {
@@ -314,17 +316,13 @@ fn traffic(bench: &mut Bench, quantity: &str, workload: &Workload) -> Answer {
         "disk_requests_per_request" | "writes_per_block" => {
             value(&|run| (run.observed.reads + run.observed.writes) as f64 / run.whole_ios as f64)
         }
-        "io_increase" => {
-            value(&|run| run.observed.reads as f64 / run.whole_ios as f64 * 100.0)
-        }
+        "io_increase" => value(&|run| run.observed.reads as f64 / run.whole_ios as f64 * 100.0),
         "media_limit_sum" => {
             let one = alone(workload);
             let each = best(bench, &one, |run| run.outcome.mbps())?;
             Ok(Some(each * f64::from(workload.setting.disks)))
         }
-        "media_transfer_time" => {
-            Ok(workload.sizes.first().map(|bytes| f64::from(*bytes) / disk.outer_mbps / 1e3))
-        }
+        "media_transfer_time" => Ok(workload.sizes.first().map(|bytes| f64::from(*bytes) / disk.outer_mbps / 1e3)),
         "rate_ratio" => Ok(Some(pap / disk.outer_mbps)),
         "overhead_fixed" => {
             // Of a read whose bytes the drive has, so one small enough for the drive to be ahead.

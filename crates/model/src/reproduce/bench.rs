@@ -70,8 +70,9 @@ impl Bench {
             return Ok(known.clone());
         }
         let mut stack = self.system(name)?.path(setting, SEED)?;
+        let separate = load.separate_disks.max(1);
         let count = match load.order {
-            Order::Random => 4000,
+            Order::Random => 4000.max(100 * u64::from(load.depth * separate)),
             _ => (40_000_000 / u64::from(load.bytes)).clamp(200, 6000),
         };
         let warm_up = if setting.buffered { WARM_UP_BYTES / u64::from(load.bytes) + 10 } else { count / 4 };

@@ -52,6 +52,8 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why it is off, open or on the other side; which system answers it otherwise.
     pub remark: String,
+    /// Whether a remark was written for this row, not made up from its verdict.
+    pub explained: bool,
 }
 
 /// All rows.
@@ -77,9 +79,10 @@ pub fn reproduce() -> Result<Reproduction, SystemError> {
         evidence.extend(system.evidence.given.iter().chain(&system.evidence.fitted).cloned());
     }
     let mut rows = Vec::new();
-    for figure in figures() {
+    let all = figures();
+    for figure in all.clone() {
         let (ours, system) = ask(&mut bench, &figure, readings.get(&figure.id))?;
-        let off = ours.map(|ours| off(&figure, ours));
+        let off = ours.map(|ours| off(&figure, ours, range_end(&all, &figure)));
         let remark = remarks.get(&figure.id);
         let verdict = match off {
             None => Verdict::Open,
@@ -89,8 +92,9 @@ pub fn reproduce() -> Result<Reproduction, SystemError> {
             Some(off) if off <= 0.25 => Verdict::Within25,
             Some(_) => Verdict::Beyond,
         };
+        let explained = remark.is_some();
         let remark = remark.map_or_else(|| why(verdict, &figure, system), |remark| remark.text.clone());
-        rows.push(Row { figure, ours, off, verdict, remark });
+        rows.push(Row { figure, ours, off, verdict, remark, explained });
     }
     Ok(Reproduction { rows, requests: bench.requests() })
 }
@@ -151,12 +155,24 @@ fn compare(quantity: &str, ours: f64, base: f64) -> Option<f64> {
     })
 }
 
-/// How far ours is from what the figure allows, as a share of the figure.
-fn off(figure: &Figure, ours: f64) -> f64 {
+/// The other end of the range that a figure is one end of.
+fn range_end(all: &[Figure], figure: &Figure) -> Option<f64> {
+    let low = figure.id.strip_suffix("-low").map(|id| format!("{id}-high"));
+    let other = low.or_else(|| figure.id.strip_suffix("-high").map(|id| format!("{id}-low")))?;
+    all.iter().find(|row| row.id == other).map(|row| row.value)
+}
+
+/// How far ours is from what the figure allows, as a share of the figure; outside of a range, from its nearer end.
+fn off(figure: &Figure, ours: f64, other_end: Option<f64>) -> f64 {
     let over = ours / figure.value - 1.0;
+    if let Some(other) = other_end {
+        let (low, high) = (other.min(figure.value), other.max(figure.value));
+        return (1.0 - ours / low).max(ours / high - 1.0).max(0.0);
+    }
     let is_rate = figure.quantity == "throughput";
     let off = match figure.relation {
         Relation::Equals | Relation::About => over.abs(),
+        Relation::AtLeast if figure.quantity == "plateau_start" => over.abs(),
         Relation::AtMost if is_rate => over.abs(),
         Relation::LessThan if is_rate && figure.quote.contains("slightly") => over.abs(),
         Relation::AtLeast | Relation::RangeLow => (-over).max(0.0),

@@ -91,7 +91,9 @@ pub struct Drive {
     held: VecDeque<Job>,
     destaging: bool,
     batch_written: u64,
+    /// Where the arm stands: its place, and the byte that would come next.
     head: f64,
+    head_end: u64,
     pass: Pass,
     /// The arm is promised until then.
     committed: Moment,
@@ -131,6 +133,7 @@ impl Drive {
             destaging: false,
             batch_written: 0,
             head: 0.0,
+            head_end: 0,
             pass: Pass::default(),
             committed: Moment::default(),
             awake: false,
@@ -239,6 +242,16 @@ impl Drive {
                 return;
             }
         }
+        // What follows in the stretch being read would be taken next in any case, so it need not wait to be looked at.
+        while self.writing == 0 && !self.destage_is_due() {
+            match self.jobs.front() {
+                Some(&job) if !job.write && job.offset == self.head_end && self.stream.leads_to(now, job.offset) => {
+                    self.jobs.pop_front();
+                    self.give(now, &job, words);
+                }
+                _ => break,
+            }
+        }
         if self.writing > 0 || !self.jobs.is_empty() || self.destage_is_due() {
             self.awake = true;
             words.push(Word::Wake(self.committed));
@@ -271,10 +284,10 @@ impl Drive {
     }
 
     fn next_job(&mut self) -> Option<Job> {
+        let follows = self.jobs.front().is_some_and(|job| job.offset == self.head_end);
         let place = match self.reorder {
-            Reorder::None => 0,
-            Reorder::Nearest if self.jobs.len() > 1 => self.nearest(&self.jobs),
-            Reorder::Nearest => 0,
+            Reorder::Nearest if self.jobs.len() > 1 && !follows => self.nearest(&self.jobs),
+            _ => 0,
         };
         self.jobs.remove(place)
     }
@@ -317,6 +330,7 @@ impl Drive {
         if ready > self.committed {
             self.committed = ready;
             self.head = self.geometry.place(job.end());
+            self.head_end = job.end();
             self.pass.end = None;
         }
         if !job.ahead {
@@ -354,6 +368,7 @@ impl Drive {
         let began = if follows && gathered { pass.began } else { last_began };
         self.committed = moment(end_ps + self.lost_ps);
         self.head = place + turns;
+        self.head_end = job.end();
         self.pass = Pass { began, last_began, ended: self.committed, end: Some(job.end()) };
     }
 }

@@ -148,6 +148,11 @@ impl FileCache {
             if asked.offset == 0 || !self.lucky() {
                 asked.need = Need::Bytes(asked.offset, asked.length);
             }
+            // Who still waits for the stretch that ends here has its bytes, or gets them one by one.
+            for waiting in self.waiting.iter_mut().filter(|waiting| waiting.need == Need::Stretch) {
+                let at_hand = waiting.end() <= self.read_to;
+                waiting.need = if at_hand { Need::Nothing } else { Need::Bytes(waiting.offset, waiting.length) };
+            }
             (self.read_to, self.reading_to) = (asked.end(), asked.end());
         }
         self.read_next = Some(asked.end());
@@ -316,7 +321,10 @@ impl FileCache {
         match purpose {
             Purpose::Ahead => {
                 self.reading = false;
-                self.read_to = self.read_to.max(offset + u64::from(length));
+                // What was read ahead in a stretch that has been left is of no use in this one.
+                if offset + u64::from(length) == self.reading_to {
+                    self.read_to = self.reading_to;
+                }
             }
             Purpose::Demand => {
                 self.reading = false;

@@ -1,0 +1,159 @@
+//! Does a stack keep the contract of a path, whatever it is made of and however it is used?
+
+use std::collections::HashSet;
+
+use model::{Allocation, Array, Completed, Moment, Operation, Path, Setting, Stack, Submission, System, systems};
+
+fn system(name: &str) -> System {
+    let text = systems().iter().find(|system| system.name == name).expect("a shipped system").text;
+    System::from_toml(text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Every setting that a system can be asked for.
+fn settings(system: &System) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for buffered in [false, true] {
+        for write_cache in [false, true] {
+            for allocation in [Allocation::Existing, Allocation::Growing, Allocation::Zeroing] {
+                for (array, disks) in [
+                    (Array::Separate, 1),
+                    (Array::Separate, 3),
+                    (Array::SoftwareStripe, 3),
+                    (Array::HardwareStripe, 2),
+                    (Array::Mirror, 2),
+                ] {
+                    let setting = Setting { buffered, write_cache, allocation, array, disks, ..Setting::default() };
+                    if system.path(&setting, 1).is_ok() {
+                        settings.push(setting);
+                    }
+                }
+            }
+        }
+    }
+    settings
+}
+
+const REQUESTS: u64 = 150;
+
+/// Reads of a file that is begun again whenever it ends.
+const DEEP_READS: u64 = 9;
+
+/// A stream of requests that jumps, wraps and mixes, as a seed says.
+fn request(token: u32, number: u64, span: u64, kind: u64) -> Submission {
+    if kind == DEEP_READS {
+        return Submission { token, operation: Operation::Read, offset: number * 4096 % (1 << 18), length: 4096 };
+    }
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let length: u32 = [2048, 4096, 8192, 65_536, 131_072, 1 << 20, 3000][(mixed % 7) as usize];
+    let length = if kind % 2 == 0 { 4096 } else { length };
+    let sequential = number * 4096 % (1 << 20);
+    let offset = if kind % 3 == 0 { sequential } else { mixed % (span - u64::from(length)) / 512 * 512 };
+    let operation = if kind % 4 < 2 && mixed % 3 == 0 { Operation::Write } else { Operation::Read };
+    Submission { token, operation, offset, length }
+}
+
+fn drive(stack: &mut Stack, depth: u32, count: u64, kind: u64) -> Vec<Completed> {
+    let span = stack.bytes().min(1 << 25);
+    let mut number = 0;
+    let mut left = Vec::new();
+    for token in 0..depth {
+        stack.submit(Moment::default(), request(token, number, span, kind));
+        number += 1;
+    }
+    while let Some(completed) = stack.pop() {
+        left.push(completed);
+        if number < count {
+            stack.submit(completed.at, request(completed.token, number, span, kind));
+            number += 1;
+        }
+    }
+    left
+}
+
+#[test]
+fn every_request_leaves_once_in_order_of_time_and_the_same_on_every_run() {
+    for shipped in systems() {
+        let system = system(shipped.name);
+        for setting in settings(&system) {
+            for (kind, depth) in [(0, 1), (1, 7), (3, 4), (4, 2), (DEEP_READS, 32)] {
+                let run = || drive(&mut system.path(&setting, 5).unwrap(), depth, REQUESTS, kind);
+                let left = run();
+                let context = format!("{}, {setting:?}, kind {kind}, depth {depth}", shipped.name);
+                assert_eq!(left.len() as u64, REQUESTS, "{context}");
+                assert!(left.windows(2).all(|pair| pair[0].at <= pair[1].at), "{context}");
+                assert_eq!(left, run(), "{context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flush_leaves_after_all_that_was_written() {
+    for shipped in systems() {
+        for buffered in [false, true] {
+            let setting = Setting { buffered, write_cache: false, ..Setting::default() };
+            let mut stack = system(shipped.name).path(&setting, 1).unwrap();
+            for token in 0..20 {
+                let offset = u64::from(token) * 8192;
+                stack
+                    .submit(Moment::default(), Submission { token, operation: Operation::Write, offset, length: 8192 });
+            }
+            let flush = Submission { token: 99, operation: Operation::Flush, offset: 0, length: 0 };
+            stack.submit(Moment::default(), flush);
+            let left: Vec<Completed> = std::iter::from_fn(|| stack.pop()).collect();
+            let tokens: HashSet<u32> = left.iter().map(|completed| completed.token).collect();
+            assert_eq!((left.len(), tokens.len()), (21, 21), "{}", shipped.name);
+            assert_eq!(left[20].token, 99, "{}", shipped.name);
+            let written = stack.observed().written_bytes;
+            assert!(written >= 20 * 8192, "{}: {written} bytes were written before the flush left", shipped.name);
+        }
+    }
+}
+
+#[test]
+fn a_path_is_carried_no_further_than_asked() {
+    let mut stack = system("win2k-atlas10k").path(&Setting::default(), 1).unwrap();
+    let read = |token, offset| Submission { token, operation: Operation::Read, offset, length: 4096 };
+    stack.submit(Moment::default(), read(0, 1 << 30));
+    let early = Moment::from_ps(1_000_000);
+    assert_eq!(stack.next_by(early), None);
+    stack.submit(early, read(1, 2 << 30));
+    let first = stack.next_by(Moment::END).unwrap();
+    assert_eq!(stack.pop().map(|completed| (completed.token, completed.at)), Some((0, first)));
+    assert_eq!(stack.next_by(first), None);
+    assert!(stack.next_completion().unwrap() > first);
+    assert_eq!(stack.pop().unwrap().token, 1);
+    assert_eq!((stack.pop(), stack.next_completion()), (None, None));
+}
+
+#[test]
+fn what_lies_beyond_the_end_is_not_moved() {
+    let mut stack = system("win2k-fireball").path(&Setting::default(), 1).unwrap();
+    let offset = stack.bytes() - 1024;
+    stack.submit(Moment::default(), Submission { token: 0, operation: Operation::Read, offset, length: 4096 });
+    assert_eq!(stack.pop().unwrap().bytes, 1024);
+}
+
+#[test]
+fn wrong_text_and_impossible_settings_are_refused_in_a_sentence() {
+    let text = systems()[0].text;
+    let refused = |text: &str| System::from_toml(text).unwrap_err().to_string();
+    assert!(refused("about = 'nothing'").contains("missing field"));
+    assert!(refused(&text.replace("rpm = 7200", "rpm = 0")).contains("disk.rpm is 0; it has to be above 0"));
+    assert!(refused(&text.replace("rpm = 7200", "revs = 7200")).contains("revs"));
+    assert!(refused(&text.replace("issue_share = 0.6", "issue_share = 1.6")).contains("from 0 to 1"));
+    let fireball = system("win2k-fireball");
+    let mirror = Setting { array: Array::Mirror, disks: 2, ..Setting::default() };
+    let error = fireball.path(&mirror, 1).unwrap_err().to_string();
+    assert!(error.contains("the system has no adapter that makes a mirror"), "{error}");
+    let pio = Setting { pio: true, ..Setting::default() };
+    assert!(system("win2k-atlas10k").path(&pio, 1).is_err());
+}
+
+#[test]
+fn each_shipped_system_says_what_it_is_in_a_line() {
+    for shipped in systems() {
+        assert_eq!(shipped.about(), system(shipped.name).about);
+        assert!(shipped.about().len() > 20 && shipped.about().len() < 110, "{}", shipped.about());
+    }
+}
