@@ -3,10 +3,12 @@
 
     bench/generator.py [--only WORD] [--pairs N] [--runtime SECONDS] [--size MIB] [--tiny] [FOLDER]
 
-Each row is one cell: both sides run one after the other, PAIRS times, and who goes first changes from pair to pair. The
-ratio is the median over the pairs, with the least and the greatest. A pair during which others took more than a tenth
-of the machine is run again, up to five times as many pairs as asked for; the table says how many were kept in spite of
-that. FOLDER (default: this one) takes a file, which is removed again. Needs fio and a C compiler.
+Each row is one cell: both sides run one after the other, and who goes first changes from pair to pair. While others
+take more than a tenth of the machine, up to three times as many pairs are run as asked for, and the quietest are kept.
+The ratio is the median over the pairs, with the least and the greatest: of the time a request takes, and of the
+processor time it is charged, which others disturb less. Where a side never waits (all but direct I/O) the two are the
+same on a machine that is left alone. FOLDER (default: this one) takes a file, which is removed again. Needs fio and a C
+compiler.
 """
 
 import argparse
@@ -22,25 +24,23 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 HALFPOWER = os.environ.get("HALFPOWER", os.path.join(HERE, "../target/release/halfpower"))
 OTHERS_MOST = 0.10
+# Small enough for the processor's caches: the kernel's copy costs least there, and the generator shows most.
+CACHED_MIB = 16
 
 
 class Sides:
     """The three programs, each giving requests, seconds and charged processor seconds of one run."""
 
     def __init__(self, folder, runtime, size_mib):
-        self.runtime, self.size = runtime, size_mib << 20
+        self.runtime = runtime
         self.scratch = tempfile.mkdtemp()
         self.bare_program = os.path.join(self.scratch, "bare")
         subprocess.run(["cc", "-O2", "-o", self.bare_program, os.path.join(HERE, "bare.c")], check=True)
-        descriptor, self.data = tempfile.mkstemp(prefix="generator.", dir=folder)
-        with os.fdopen(descriptor, "wb") as data:
-            for _ in range(size_mib):
-                data.write(os.urandom(1 << 20))
-            data.flush()
-            os.fsync(descriptor)
+        self.data = new_file(folder, size_mib)
+        self.cached = new_file(folder, min(size_mib, CACHED_MIB))
 
     def close(self):
-        for path in (self.data, self.bare_program):
+        for path in (self.data, self.cached, self.bare_program):
             os.unlink(path)
         os.rmdir(self.scratch)
 
@@ -65,10 +65,21 @@ class Sides:
         return ios, seconds, (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1e3
 
     def fio_ring(self, rw, bs, depth, direct, batch):
-        return self.fio(f"--filename={self.data}", f"--size={self.size}", "--ioengine=io_uring", f"--rw={rw}",
+        data = self.data if direct else self.cached
+        return self.fio(f"--filename={data}", f"--size={os.path.getsize(data)}", "--ioengine=io_uring", f"--rw={rw}",
                         f"--bs={bs}", f"--iodepth={depth}", f"--direct={int(direct)}", "--invalidate=0",
                         "--fixedbufs=1", "--registerfiles=1", "--nonvectored=1", f"--iodepth_batch_submit={batch}",
                         "--iodepth_batch_complete_min=1", f"--iodepth_batch_complete_max={depth}")
+
+
+def new_file(folder, mib):
+    descriptor, path = tempfile.mkstemp(prefix="generator.", dir=folder)
+    with os.fdopen(descriptor, "wb") as data:
+        for _ in range(mib):
+            data.write(os.urandom(1 << 20))
+        data.flush()
+        os.fsync(descriptor)
+    return path
 
 
 def output(command):
@@ -83,43 +94,39 @@ def ns_a_request(run):
     return seconds / ios * 1e9
 
 
-def charged_us(run):
+def charged_ns(run):
     ios, _, charged = run
-    return charged / ios * 1e6
+    return charged / ios * 1e9
 
 
 def cells(sides):
-    """Name; our side; the other side; what is compared; how; the target."""
-    data, runtime = sides.data, str(sides.runtime)
-    rate = ("requests/s of theirs", lambda ours, theirs: ns_a_request(theirs) / ns_a_request(ours))
-    time_ratio = ("time a request of theirs", lambda ours, theirs: ns_a_request(ours) / ns_a_request(theirs))
-    charge = ("charged time a request of theirs", lambda ours, theirs: charged_us(ours) / charged_us(theirs))
+    """Name; our side; the other side."""
+    data, cached, runtime = sides.data, sides.cached, str(sides.runtime)
 
     def null(depth, *flags):
         return lambda: sides.halfpower("null:", "--bs", "4KiB", "-o", str(depth), *flags)
 
     for depth in (1, 32, 128):
         fio_null = lambda depth=depth: sides.fio("--ioengine=null", "--size=1g", "--bs=4k", f"--iodepth={depth}")
-        yield f"null engine, depth {depth}, and fio's", null(depth), fio_null, [time_ratio], ns_a_request
-    yield "null engine, two threads and one", null(32, "-t", "2"), null(32), [rate], ns_a_request
+        yield f"null engine, depth {depth}, and fio's", null(depth), fio_null
+    yield "null engine, two threads and one", null(32, "-t", "2"), null(32)
     for depth in (1, 32, 128):
         ring = null(depth, "--engine", "io_uring")
         yield (f"io_uring no-ops, depth {depth}, and the bare ring", ring,
-               lambda depth=depth: sides.bare("nop", str(depth), runtime), [time_ratio], ns_a_request)
+               lambda depth=depth: sides.bare("nop", str(depth), runtime))
 
     warm = ["--rw", "randread", "--cache", "both", "--page-cache", "warm"]
     for bs in (512, 4096):
         for depth in (32, 128):
             ours = lambda bs=bs, depth=depth: sides.halfpower(
-                data, *warm, "--engine", "io_uring", "--bs", str(bs), "-o", str(depth))
-            bare = lambda bs=bs, depth=depth: sides.bare("ring", data, str(bs), str(depth), runtime)
+                cached, *warm, "--engine", "io_uring", "--bs", str(bs), "-o", str(depth))
+            bare = lambda bs=bs, depth=depth: sides.bare("ring", cached, str(bs), str(depth), runtime)
             fio = lambda bs=bs, depth=depth: sides.fio_ring("randread", bs, depth, False, 32)
-            yield f"cached reads, {bs} B, depth {depth}, and the bare ring", ours, bare, [rate], ns_a_request
-            yield f"cached reads, {bs} B, depth {depth}, and fio tuned", ours, fio, [rate], ns_a_request
-    difference = ("ns more than theirs", lambda ours, theirs: ns_a_request(ours) - ns_a_request(theirs))
+            yield f"cached reads, {bs} B, depth {depth}, and the bare ring", ours, bare
+            yield f"cached reads, {bs} B, depth {depth}, and fio tuned", ours, fio
     yield ("cached reads by pread, 4096 B, and the bare loop",
-           lambda: sides.halfpower(data, *warm, "--engine", "sync", "--bs", "4096", "-o", "1"),
-           lambda: sides.bare("pread", data, "4096", runtime), [difference], ns_a_request)
+           lambda: sides.halfpower(cached, *warm, "--engine", "sync", "--bs", "4096", "-o", "1"),
+           lambda: sides.bare("pread", cached, "4096", runtime))
 
     for rw in ("randread", "randwrite"):
         for bs in (4096, 65536):
@@ -127,7 +134,7 @@ def cells(sides):
                 ours = lambda rw=rw, bs=bs, depth=depth: sides.halfpower(
                     data, "--overwrite", "--rw", rw, "--engine", "io_uring", "--bs", str(bs), "-o", str(depth))
                 fio = lambda rw=rw, bs=bs, depth=depth: sides.fio_ring(rw, bs, depth, True, 16)
-                yield f"direct {rw}, {bs >> 10} KiB, depth {depth}, and fio tuned", ours, fio, [rate, charge], ns_a_request
+                yield f"direct {rw}, {bs >> 10} KiB, depth {depth}, and fio tuned", ours, fio
 
 
 def machine_seconds():
@@ -151,33 +158,29 @@ def with_others(work):
     return result, max(0.0, (busy_then - busy) - (own_then - own)) / max(whole_then - whole, 1e-9)
 
 
-def wait_for_quiet(patience):
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline and with_others(lambda: time.sleep(0.2))[1] > OTHERS_MOST:
-        pass
-
-
-def pair_up(ours, theirs, pairs, patience):
-    kept, disturbed = [], []
-    while len(kept) < pairs and len(kept) + len(disturbed) < 5 * pairs:
-        wait_for_quiet(patience)
-        first_is_ours = (len(kept) + len(disturbed)) % 2 == 0
-        order = (ours, theirs) if first_is_ours else (theirs, ours)
+def pair_up(ours, theirs, pairs):
+    """Pairs of runs, the quietest ones, and how much of the machine others had in the loudest of them."""
+    kept = []
+    for turn in range(3 * pairs):
+        order = (ours, theirs) if turn % 2 == 0 else (theirs, ours)
         pair, others = with_others(lambda: [side() for side in order])
-        pair = pair if first_is_ours else pair[::-1]
-        (kept if others <= OTHERS_MOST or not patience else disturbed).append((others, pair))
-    in_spite = sorted(disturbed, key=lambda one: one[0])[:pairs - len(kept)]
-    return [pair for _, pair in kept + in_spite], len(in_spite)
+        kept.append((others, pair if turn % 2 == 0 else pair[::-1]))
+        if sum(others <= OTHERS_MOST for others, _ in kept) == pairs:
+            break
+    kept = sorted(kept, key=lambda one: one[0])[:pairs]
+    return [pair for _, pair in kept], kept[-1][0]
 
 
-def row(name, pairs, in_spite, comparison, figure):
-    what, compare = comparison
-    values = [compare(*pair) for pair in pairs]
-    mine, other = (statistics.median(figure(side) for side in both) for both in zip(*pairs))
-    digits = 0 if "ns more" in what else 2
-    note = f"; {in_spite} disturbed" if in_spite else ""
-    return (f"| {name} | {mine:.1f} | {other:.1f} | **{statistics.median(values):.{digits}f}** {what} | "
-            f"{min(values):.{digits}f} to {max(values):.{digits}f} ({len(pairs)} pairs{note}) |")
+def ratio(pairs, figure):
+    values = [figure(ours) / figure(theirs) for ours, theirs in pairs]
+    return f"**{statistics.median(values):.2f}** ({min(values):.2f} to {max(values):.2f})"
+
+
+def row(name, pairs, others):
+    mine, other = (statistics.median(ns_a_request(side) for side in both) for both in zip(*pairs))
+    charged = [statistics.median(charged_ns(side) for side in both) for both in zip(*pairs)]
+    return (f"| {name} | {mine:.0f} / {other:.0f} | {ratio(pairs, ns_a_request)} | {charged[0]:.1f} / {charged[1]:.1f} | "
+            f"{ratio(pairs, charged_ns)} | {others:.0%} |")
 
 
 def main():
@@ -193,12 +196,11 @@ def main():
         args.pairs, args.runtime, args.size = 1, 0.05, 8
     sides = Sides(args.folder, args.runtime, args.size)
     try:
-        print("| cell | halfpower, ns a request | the other side | ratio | least to greatest |\n|---|---|---|---|---|")
-        for name, ours, theirs, comparisons, figure in cells(sides):
+        print("| cell: ours / theirs | ns a request | ratio | charged ns a request | ratio | others, most |")
+        print("|---|---|---|---|---|---|")
+        for name, ours, theirs in cells(sides):
             if args.only in name:
-                pairs, in_spite = pair_up(ours, theirs, args.pairs, 0 if args.tiny else 30)
-                for comparison in comparisons:
-                    print(row(name, pairs, in_spite, comparison, figure), flush=True)
+                print(row(name, *pair_up(ours, theirs, args.pairs)), flush=True)
     finally:
         sides.close()
 

@@ -1,48 +1,89 @@
-//! Do the simulated machines give the published figures? Prints every row, or with `--markdown` a page of tables.
+//! Do the simulated machines give the published figures? Prints every row as Markdown tables, misses first.
 //!
 //! `cargo run --release -p halfpower-model --example reproduce`
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use model::SystemError;
-use model::reproduce::{Reproduction, Verdict, reproduce};
+use model::reproduce::{Reproduction, Row, Verdict, reproduce};
+
+const VERDICTS: [(Verdict, &str); 6] = [
+    (Verdict::Within10, "predictions within 10%"),
+    (Verdict::Within25, "predictions within 25%"),
+    (Verdict::Beyond, "predictions further off"),
+    (Verdict::OtherSide, "contradicted by another figure, whose side we take"),
+    (Verdict::NotPredicted, "given to the system or fitted, so not predicted"),
+    (Verdict::Open, "not answered by any system"),
+];
 
 fn main() -> Result<(), SystemError> {
     let began = Instant::now();
     let reproduction = reproduce()?;
-    print_rows(&reproduction);
-    print_counts(&reproduction);
     let seconds = began.elapsed().as_secs_f64();
+    print_counts(&reproduction);
+    print_chosen(&reproduction, "Misses", |row| matches!(row.verdict, Verdict::Beyond | Verdict::Within25));
+    print_chosen(&reproduction, "Contradictions", |row| row.verdict == Verdict::OtherSide);
+    print_open(&reproduction);
+    print_all(&reproduction);
     eprintln!("{:.1} M requests simulated in {seconds:.1} s", reproduction.requests as f64 / 1e6);
     Ok(())
 }
 
-fn print_rows(reproduction: &Reproduction) {
-    for row in &reproduction.rows {
-        if row.verdict == Verdict::Open && !std::env::args().any(|word| word == "--open") {
-            continue;
-        }
-        let figure = &row.figure;
-        let ours = row.ours.map_or(String::new(), |ours| format!("{ours:.4}"));
-        let off = row.off.map_or(String::new(), |off| format!("{:.0}%", off * 100.0));
-        println!(
-            "{:<14} {:>9} {:<10} {:>9} {:>6}  {}  [{} | {}] {}",
-            row.verdict, figure.value, figure.unit, ours, off, figure.id, figure.quantity, figure.workload, row.remark
-        );
+fn print_counts(reproduction: &Reproduction) {
+    println!("| rows | |\n|---:|---|");
+    for (verdict, words) in VERDICTS {
+        println!("| {} | {words} |", reproduction.count(verdict));
+    }
+    println!("\n{:.1}% of the predictions are within 10%.", reproduction.share_within_10() * 100.0);
+}
+
+fn print_chosen(reproduction: &Reproduction, title: &str, holds: impl Fn(&Row) -> bool) {
+    println!("\n## {title}\n\n| figure | published | ours | off | |\n|---|---:|---:|---:|---|");
+    for row in reproduction.rows.iter().filter(|row| holds(row)) {
+        let (published, ours, off) = values(row);
+        println!("| {} | {published} | {ours} | {off} | {} |", row.figure.id, row.remark);
     }
 }
 
-fn print_counts(reproduction: &Reproduction) {
-    println!();
-    for verdict in [
-        Verdict::Within10,
-        Verdict::Within25,
-        Verdict::Beyond,
-        Verdict::OtherSide,
-        Verdict::NotPredicted,
-        Verdict::Open,
-    ] {
-        println!("{:>4} {verdict}", reproduction.count(verdict));
+fn print_open(reproduction: &Reproduction) {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in reproduction.rows.iter().filter(|row| row.verdict == Verdict::Open) {
+        *reasons.entry(&row.remark).or_default() += 1;
     }
-    println!("{:.1}% of the predictions are within 10%", reproduction.share_within_10() * 100.0);
+    println!("\n## Not answered\n\n| rows | why |\n|---:|---|");
+    for (reason, count) in reasons {
+        println!("| {count} | {reason} |");
+    }
+}
+
+/// One table for each figure, table and section of the studies.
+fn print_all(reproduction: &Reproduction) {
+    let mut place = String::new();
+    println!("\n## Figure by figure");
+    for row in reproduction.rows.iter().filter(|row| row.verdict != Verdict::Open) {
+        let figure = &row.figure;
+        let here = format!("{} {}", figure.source, figure.place);
+        if here != place {
+            println!("\n### {here}\n\n| figure | quantity | published | ours | off | |\n|---|---|---:|---:|---:|---|");
+            place = here;
+        }
+        let (published, ours, off) = values(row);
+        let quantity = figure.quantity.replace('_', " ");
+        println!("| {} | {quantity} | {published} | {ours} | {off} | {} |", figure.id, row.verdict.to_string().trim());
+    }
+}
+
+fn values(row: &Row) -> (String, String, String) {
+    let unit = row.figure.unit.as_str();
+    let ours = row.ours.map_or(String::new(), short);
+    let off = row.off.map_or(String::new(), |off| format!("{:.0}%", off * 100.0));
+    (format!("{} {unit}", row.figure.value), ours, off)
+}
+
+/// Three significant digits.
+fn short(value: f64) -> String {
+    let value = if value.abs() < 5e-5 { 0.0 } else { value };
+    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
+    format!("{value:.*}", digits.clamp(0, 4) as usize)
 }

@@ -45,10 +45,10 @@ fn request(token: u32, number: u64, span: u64, kind: u64) -> Submission {
     }
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let length: u32 = [2048, 4096, 8192, 65_536, 131_072, 1 << 20, 3000][(mixed % 7) as usize];
-    let length = if kind % 2 == 0 { 4096 } else { length };
+    let length = if kind.is_multiple_of(2) { 4096 } else { length };
     let sequential = number * 4096 % (1 << 20);
-    let offset = if kind % 3 == 0 { sequential } else { mixed % (span - u64::from(length)) / 512 * 512 };
-    let operation = if kind % 4 < 2 && mixed % 3 == 0 { Operation::Write } else { Operation::Read };
+    let offset = if kind.is_multiple_of(3) { sequential } else { mixed % (span - u64::from(length)) / 512 * 512 };
+    let operation = if kind % 4 < 2 && mixed.is_multiple_of(3) { Operation::Write } else { Operation::Read };
     Submission { token, operation, offset, length }
 }
 

@@ -40,11 +40,13 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     drop(place);
     let analysed = Analysed::of(&file)?;
     to_file(&report_path, |out| analysed.write_html(out))?;
-    to_output(None, |out| if args.json { analysed.write_json(out) } else { analysed.write_text(out) })?;
-    if !args.json {
-        println!("\nReport: {}   Study file: {}", report_path.display(), args.output.display());
-    }
-    Ok(())
+    to_output(None, |out| {
+        if args.json {
+            return analysed.write_json(out);
+        }
+        analysed.write_text(out)?;
+        Ok(writeln!(out, "\nReport: {}   Study file: {}", report_path.display(), args.output.display())?)
+    })
 }
 
 /// The question that the flags ask.
