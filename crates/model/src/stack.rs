@@ -348,6 +348,9 @@ impl Stack {
             }
             return;
         }
+        if let Some(cache) = &mut self.cache {
+            cache.end_flush();
+        }
         for token in self.flushes.drain(..) {
             self.done.push_back(Completed { token, bytes: 0, at: self.clock });
         }

@@ -240,6 +240,11 @@ impl FileCache {
         self.flushing = true;
     }
 
+    /// What is written from now on gathers again.
+    pub fn end_flush(&mut self) {
+        self.flushing = false;
+    }
+
     /// Whether nothing written is left to send.
     pub fn is_clean(&self) -> bool {
         self.dirty_bytes() == 0 && !self.writing && self.copying.is_none()
