@@ -11,6 +11,8 @@ use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavaila
 const IN_FLIGHT_FOR_ONE_MORE: usize = 32;
 
 /// Requests over an io_uring with registered buffers and file; without a file each is the kernel's no-op.
+// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+#[repr(align(128))]
 pub(crate) struct IoUring {
     clock: Clock,
     ring: Ring,

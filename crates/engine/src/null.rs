@@ -6,6 +6,8 @@ use spec::Nanos;
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// Completes each request at once, as if it had moved all its bytes.
+// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+#[repr(align(128))]
 pub(crate) struct Null {
     clock: Clock,
     complete: Vec<Completion>,

@@ -9,6 +9,8 @@ use crate::carry::carry_out;
 use crate::{Completion, Engine, EngineError, Request};
 
 /// Carries out requests on the calling thread, the oldest first, one at a time whatever the depth.
+// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+#[repr(align(128))]
 pub(crate) struct Sync {
     clock: Clock,
     file: RunFile,

@@ -77,9 +77,12 @@ fn drive(
                 let seed = run.seed.wrapping_add(index as u64);
                 let offsets = Offsets::new(&run.workload, &lane.range, once, seed);
                 let schedule = run.workload.rate.map(|arrival| Schedule::new(arrival, seed));
-                let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
                 let gate = &gate;
                 scope.spawn(move || {
+                    // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
+                    let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop);
+                    let window = window.open_loop(schedule);
+                    gate.wait();
                     gate.wait();
                     let tally = window.run();
                     gate.wait();
@@ -87,6 +90,7 @@ fn drive(
                 })
             })
             .collect();
+        gate.wait();
         account.begin();
         gate.wait();
         gate.wait();
