@@ -19,8 +19,10 @@ const SLOT_ALIGNMENT: usize = 4096;
 const STAMP_EVERY: usize = 4096;
 /// Bytes in a mark: the serial number under the seed, and the block's index in its request.
 const STAMP_BYTES: usize = 16;
-/// Mappings from this size on ask for huge pages.
-const HUGE_FROM: usize = 2 << 20;
+/// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
+const HUGE_PAGE: usize = 2 << 20;
+/// Mappings from this size on ask for huge pages: a request in one piece costs a device less than in 4 KiB pages.
+const HUGE_FROM: usize = 256 << 10;
 
 /// Equal, page-aligned slots of incompressible bytes in one anonymous mapping.
 pub struct Buffers {
@@ -56,12 +58,13 @@ impl Buffers {
         if total as u64 > memory_bytes / 2 {
             return Err(too_much());
         }
-        let mut mapping = MmapMut::map_anon(total).map_err(|_| too_much())?;
+        let mapped = if total >= HUGE_FROM { total.next_multiple_of(HUGE_PAGE) } else { total };
+        let mut mapping = MmapMut::map_anon(mapped).map_err(|_| too_much())?;
         if total >= HUGE_FROM {
             // Only advice: kernels without huge pages serve small ones.
             let _ = mapping.advise(Advice::HugePage);
         }
-        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut mapping);
+        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut mapping[..total]);
         let base = NonNull::from(&mut mapping[..]).cast();
         Ok(Self { base, _mapping: mapping, count, bytes_each, stride, seed })
     }
