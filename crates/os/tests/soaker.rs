@@ -78,6 +78,28 @@ fn others_ns(burner: u32) -> u64 {
     others.map(|name| process_ns(&name)).sum()
 }
 
+/// What others did: time of tasks that live, time that the hypervisor took, and how many tasks were ever begun, since
+/// a task that ended has taken its account with it.
+#[derive(Clone, Copy)]
+struct Others {
+    spent_ns: u64,
+    begun: u64,
+}
+
+impl Others {
+    fn now(burner: u32) -> Self {
+        let stolen_ns: u64 = processor::machine().iter().map(|times| times.steal_ns).sum();
+        let loads = std::fs::read_to_string("/proc/loadavg").unwrap();
+        let begun = loads.split_whitespace().last().and_then(|newest| newest.parse().ok()).unwrap();
+        Self { spent_ns: others_ns(burner) + stolen_ns, begun }
+    }
+
+    /// Their time since `earlier`; without bound where a task was begun that may have ended.
+    fn since(self, earlier: Self) -> u64 {
+        if self.begun == earlier.begun { self.spent_ns.saturating_sub(earlier.spent_ns) } else { u64::MAX }
+    }
+}
+
 fn tick_busy_ns() -> u64 {
     processor::machine().iter().map(|times| times.user_ns + times.system_ns + times.irq_ns + times.softirq_ns).sum()
 }
@@ -94,25 +116,25 @@ struct Window {
 fn window(share: f64) -> Window {
     let soaker = Soaker::start().unwrap();
     std::thread::sleep(Duration::from_millis(30));
-    let others_before = others_ns(0);
+    let others_before = Others::now(0);
     let first = soaker.read();
     std::thread::sleep(WINDOW);
     let idle = soaker.read().baseline_since(&first);
-    let others_idle = others_ns(0).saturating_sub(others_before);
+    let others_idle = Others::now(0).since(others_before);
     let burner = Burner::start(share);
     let id = burner.0.id();
-    let (others, burnt) = (others_ns(id), process_ns(&id.to_string()));
+    let (others, burnt) = (Others::now(id), process_ns(&id.to_string()));
     let (ticks, begun) = (tick_busy_ns(), soaker.read());
     std::thread::sleep(WINDOW);
     let (ended, ticks_ended) = (soaker.read(), tick_busy_ns());
-    let (burnt_ended, others_ended) = (process_ns(&id.to_string()), others_ns(id));
+    let (burnt_ended, others_ended) = (process_ns(&id.to_string()), Others::now(id));
     let of_window = |span_ns: f64| span_ns / ended.ns_since(&begun) as f64;
     let soaking_ns = (ended.threads_ns - begun.threads_ns) as f64;
     Window {
         truth: of_window((burnt_ended - burnt) as f64),
         soaker: of_window(ended.lost_ns_since(&begun, &idle)),
         ticks: of_window((ticks_ended - ticks) as f64 - soaking_ns),
-        others: of_window(others_ended.saturating_sub(others).max(others_idle) as f64),
+        others: of_window(others_ended.since(others).max(others_idle) as f64),
     }
 }
 
