@@ -51,7 +51,7 @@ pub fn cells_within(levels: &[Level], records: &[Record]) -> Vec<CellFinding> {
 
 pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
     let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
-    for record in records {
+    for record in records.iter().filter(|record| record.run.walks()) {
         let workload = &record.run.workload;
         if let Some(direction) = workload.rw.direction() {
             let rank = (workload.rw.pattern(), direction, workload.cache, workload.iodepth);

@@ -67,12 +67,15 @@ impl CellSettings {
             && question.iodepth.contains(&self.iodepth)
             && question.cache.contains(&self.cache)
             && question.directions.contains(&self.rw)
-            && question.experiments.iter().any(|experiment| experiment.pattern() == self.pattern)
+            && question.patterns().any(|pattern| pattern == self.pattern)
             && question.threads == self.threads
     }
 
     fn of_record(record: &Record) -> Option<Self> {
         let workload = &record.run.workload;
+        if !record.run.walks() {
+            return None;
+        }
         Some(Self {
             pattern: workload.rw.pattern(),
             rw: workload.rw.direction()?,

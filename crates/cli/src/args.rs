@@ -7,7 +7,7 @@ use analyse::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use spec::{
     Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, PageCache, ParseError, Rate, Rw, Switch,
-    Target, Workload,
+    Target, Twist, Workload,
 };
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
@@ -233,6 +233,7 @@ impl RunArgs {
             cache: self.cache,
             engine: self.common.engine,
             rate: self.rate.map(|iops| Arrival { iops, arrivals: self.arrivals }),
+            twist: Twist::default(),
         }
     }
 }

@@ -49,6 +49,8 @@ pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed
         (EngineName::Sync | EngineName::Pool, None) => {
             return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
         }
+        (EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll | EngineName::Libaio | EngineName::Mmap, _)
+        | (EngineName::Memory, _) => return Err(refusal(name, "it is not built in".to_string())),
         (EngineName::Simulated | EngineName::Auto, _) => {
             return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
         }

@@ -38,7 +38,7 @@ impl MachineAccount {
     /// Where the soaker's threads cannot be started.
     pub(crate) fn new(pass: Pass, witness: Witness) -> io::Result<Self> {
         let soaking = match pass {
-            Pass::Plain => None,
+            Pass::Plain | Pass::Traced => None,
             Pass::Soaker => Some(Soaking::new()?),
         };
         let (begun, charged, sight) = (Instant::now(), Charged::default(), Sight::default());

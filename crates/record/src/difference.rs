@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 15] {
+fn parts(question: &Question) -> [(&'static str, String); 16] {
     let Question {
         target,
         experiments,
@@ -34,6 +34,7 @@ fn parts(question: &Question) -> [(&'static str, String); 15] {
         peak,
         seed,
         write_cache,
+        price,
     } = question;
     [
         ("target", target.clone()),
@@ -51,6 +52,7 @@ fn parts(question: &Question) -> [(&'static str, String); 15] {
         ("peak", peak.map_or("not set".to_string(), |peak| peak.to_string())),
         ("seed", seed.to_string()),
         ("write cache", write_cache.map_or("left as it is".to_string(), |position| position.to_string())),
+        ("price", price.map_or("not set".to_string(), |price| price.to_string())),
     ]
 }
 
@@ -94,6 +96,7 @@ mod tests {
             Question { repeats: 9, ..there.clone() },
             Question { peak: Some(Rate(1e6)), ..there.clone() },
             Question { seed: 9, ..there.clone() },
+            Question { price: Some(209.0), ..there.clone() },
         ];
         for here in others {
             assert!(difference(&there, &here).is_some(), "{here:?}");

@@ -73,10 +73,14 @@ fn pieces(text: &str) -> Vec<&str> {
 /// fio's name for a way to issue requests, and how many of its jobs carry the depth; `None` for what fio lacks.
 fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
     match settings.engine {
-        EngineName::Auto | EngineName::IoUring => Some(("io_uring", settings.iodepth, settings.threads)),
+        EngineName::Auto | EngineName::IoUring | EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll => {
+            Some(("io_uring", settings.iodepth, settings.threads))
+        }
+        EngineName::Libaio => Some(("libaio", settings.iodepth, settings.threads)),
+        EngineName::Mmap => Some(("mmap", 1, settings.threads)),
         EngineName::Sync => Some(("psync", 1, settings.threads)),
         EngineName::Pool => Some(("psync", 1, settings.total_depth())),
-        EngineName::Null | EngineName::Simulated => None,
+        EngineName::Null | EngineName::Simulated | EngineName::Memory => None,
     }
 }
 

@@ -9,6 +9,8 @@ mod quantity;
 mod question;
 mod simulated;
 mod target;
+mod twist;
+mod words;
 mod workload;
 
 pub use axis::{bytes_axis, count_axis, list};
@@ -16,7 +18,10 @@ pub use error::ParseError;
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use simulated::SimulatedDisk;
-pub use target::Target;
-pub use workload::{
-    Arrival, Arrivals, Cache, Direction, EngineName, PageCache, Pass, Pattern, Run, Rw, Switch, Workload,
+pub use target::{Several, Target};
+pub use twist::{Region, Twist};
+pub use words::{
+    Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Join, Kernel, Layout, PageCache, Pass, Pattern, Rw,
+    Switch,
 };
+pub use workload::{Arrival, Run, Workload};

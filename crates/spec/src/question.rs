@@ -7,24 +7,61 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::workload::words;
+use crate::words::words;
 use crate::{Bytes, Cache, Direction, EngineName, Nanos, ParseError, Pattern, Rate, Switch};
 
 words! {
-    /// A named plan of cells.
+    /// A named plan of cells, and what is made of them.
     Experiment, "experiment":
     /// Offsets one after the other.
     Sequential = "sequential",
     /// Offsets anywhere.
     Random = "random",
+    /// Through the page cache against past it: call, copy and lazy writer.
+    Buffered = "buffered",
+    /// Files new, appended, allocated, written: what extending costs.
+    Allocation = "allocation",
+    /// Requests on and off the boundaries of chunks and blocks.
+    Alignment = "alignment",
+    /// One target, two, all: where the shared path takes over.
+    Scaling = "scaling",
+    /// Two copies against a stripe and a single disk.
+    Mirror = "mirror",
+    /// Throughput from the first to the last byte.
+    Zones = "zones",
+    /// The same few blocks again and again: the ceiling of controller and link.
+    Burst = "burst",
+    /// How fast the processors move memory.
+    Memory = "memory",
+    /// What it costs to have writes on the medium.
+    Durability = "durability",
+    /// One workload through every way of issuing it.
+    Engines = "engines",
+    /// One processor against all, on the interrupt's and off it.
+    Processors = "processors",
+    /// Several streams at once, and one against random requests.
+    Streams = "streams",
+    /// Where a request's time goes below the system call.
+    Anatomy = "anatomy",
+    /// Bytes and accesses for the money.
+    Price = "price",
 }
 
 impl Experiment {
-    /// The order of offsets that it asks for.
-    pub fn pattern(self) -> Pattern {
+    /// The order of offsets, of the two experiments that walk block size and depth.
+    pub fn pattern(self) -> Option<Pattern> {
         match self {
-            Self::Sequential => Pattern::Sequential,
-            Self::Random => Pattern::Random,
+            Self::Sequential => Some(Pattern::Sequential),
+            Self::Random => Some(Pattern::Random),
+            _ => None,
+        }
+    }
+
+    /// The one of these two that walks this order.
+    pub fn walking(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::Sequential => Self::Sequential,
+            Pattern::Random => Self::Random,
         }
     }
 }
@@ -64,6 +101,9 @@ pub struct Question {
     /// How the device's own write cache is set for the study; `None` leaves it.
     #[serde(default)]
     pub write_cache: Option<Switch>,
+    /// What the target costs, in any currency.
+    #[serde(default)]
+    pub price: Option<f64>,
 }
 
 impl Question {
@@ -85,6 +125,12 @@ impl Question {
             peak: None,
             seed: 1,
             write_cache: None,
+            price: None,
         }
+    }
+
+    /// The orders of offsets whose block sizes and depths the study walks.
+    pub fn patterns(&self) -> impl Iterator<Item = Pattern> + Clone + '_ {
+        self.experiments.iter().filter_map(|experiment| experiment.pattern())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use analyse::t95;
-use spec::{Bytes, Cache, Direction, Experiment, Pass, Question, Run, Rw, Workload};
+use spec::{Bytes, Cache, Direction, Experiment, Pass, Pattern, Question, Run, Rw, Workload};
 
 use crate::belief::{Estimate, Known, Place, Prior};
 use crate::order::seeded;
@@ -120,6 +120,7 @@ pub(crate) fn by_pass(pass: Pass) -> usize {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownPath {
     pub experiment: Experiment,
+    pub pattern: Pattern,
     pub direction: Direction,
     pub cache: Cache,
     pub depths: Vec<u32>,
@@ -145,18 +146,19 @@ impl KnownPath {
     /// Every path that the question asks for, with nothing known.
     pub fn all(question: &Question) -> Vec<Self> {
         let mut paths = Vec::new();
-        for experiment in &question.experiments {
+        for pattern in question.patterns() {
             for direction in &question.directions {
-                paths.extend(question.cache.iter().map(|cache| Self::new(question, *experiment, *direction, *cache)));
+                paths.extend(question.cache.iter().map(|cache| Self::new(question, pattern, *direction, *cache)));
             }
         }
         paths
     }
 
-    fn new(question: &Question, experiment: Experiment, direction: Direction, cache: Cache) -> Self {
+    fn new(question: &Question, pattern: Pattern, direction: Direction, cache: Cache) -> Self {
         let cells = question.iodepth.len() * question.bs.len();
         Self {
-            experiment,
+            experiment: Experiment::walking(pattern),
+            pattern,
             direction,
             cache,
             depths: question.iodepth.clone(),
@@ -316,7 +318,7 @@ impl KnownPath {
     pub fn run(&self, question: &Question, cell: usize, pass: Pass, later: u32) -> Run {
         let (iodepth, bs) = self.settings(cell);
         let workload = Workload {
-            rw: Rw::of(self.experiment.pattern(), self.direction),
+            rw: Rw::of(self.pattern, self.direction),
             bs,
             iodepth,
             threads: question.threads,

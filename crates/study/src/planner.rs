@@ -290,7 +290,9 @@ impl Expected {
     fn run_ns(&self, paths: &[KnownPath], want: &Want) -> u64 {
         match want.pass {
             Pass::Soaker => self.soaker_ns,
-            Pass::Plain => paths[want.name.0].cells[want.name.1].run_ns().unwrap_or(self.paths_ns[want.name.0]),
+            Pass::Plain | Pass::Traced => {
+                paths[want.name.0].cells[want.name.1].run_ns().unwrap_or(self.paths_ns[want.name.0])
+            }
         }
     }
 }

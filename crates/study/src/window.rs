@@ -49,7 +49,7 @@ pub(crate) fn runtime(question: &Question) -> Nanos {
     if let Some(asked) = question.runtime {
         return asked;
     }
-    let paths_a_cache = (question.experiments.len() * question.directions.len()) as f64;
+    let paths_a_cache = (question.patterns().count() * question.directions.len()) as f64;
     let expected: f64 =
         question.cache.iter().map(|cache| paths_a_cache * expected_runs(question, cache.direct())).sum();
     let paths = paths_a_cache * question.cache.len() as f64;

@@ -156,10 +156,11 @@ fn open_file(path: &Path, question: &Question, place: &mut dyn Place, stop: &Ato
 
 /// Refuses a study of which some cell could not be measured, before anything is.
 fn check_cells(place: &dyn Place, question: &Question) -> Result<()> {
+    let Some(pattern) = question.patterns().next() else { return Ok(()) };
     let largest_depth = question.iodepth.last().copied().unwrap_or(1);
     for cache in &question.cache {
         for bs in &question.bs {
-            let rw = Rw::of(question.experiments[0].pattern(), question.directions[0]);
+            let rw = Rw::of(pattern, question.directions[0]);
             let workload = Workload {
                 rw,
                 bs: *bs,
@@ -197,6 +198,7 @@ pub fn command_of(question: &Question) -> String {
     question.runtime.iter().for_each(|runtime| add(true, format!("--runtime {runtime}")));
     question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));
     question.size.iter().for_each(|size| add(true, format!("--size {size}")));
+    question.price.iter().for_each(|price| add(true, format!("--price {price}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     words.join(" ")
 }
