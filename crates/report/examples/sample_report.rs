@@ -292,7 +292,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         cache: cell.cache,
         ..Workload::default()
     };
-    let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == cell.pattern);
+    let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == Some(cell.pattern));
     Record {
         run: Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 },
         engine: cell.engine,
