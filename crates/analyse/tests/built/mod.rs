@@ -46,12 +46,12 @@ pub fn study(disk: &SimulatedDisk, question: &Question) -> Vec<Record> {
 
 pub fn workloads(question: &Question) -> Vec<Workload> {
     let mut workloads = Vec::new();
-    for experiment in &question.experiments {
+    for pattern in question.patterns() {
         for direction in &question.directions {
             for cache in &question.cache {
                 for iodepth in &question.iodepth {
                     for bs in &question.bs {
-                        let rw = Rw::of(experiment.pattern(), *direction);
+                        let rw = Rw::of(pattern, *direction);
                         let (bs, iodepth, cache) = (*bs, *iodepth, *cache);
                         workloads.push(Workload { rw, bs, iodepth, cache, ..Workload::default() });
                     }

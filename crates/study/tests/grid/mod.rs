@@ -182,8 +182,8 @@ fn advised(disk: &SimulatedDisk, rates: &[(Settings, f64)]) -> Settings {
 }
 
 fn kinds(question: &Question) -> Vec<Kind> {
-    let of = |experiment: &spec::Experiment| question.directions.iter().map(|rw| (experiment.pattern(), *rw)).collect();
-    question.experiments.iter().flat_map::<Vec<Kind>, _>(of).collect()
+    let of = |pattern| question.directions.iter().map(move |rw| (pattern, *rw));
+    question.patterns().flat_map(of).collect()
 }
 
 /// Charged processor time a byte of a cell, in nanoseconds.
