@@ -36,7 +36,7 @@ pub fn record(number: u32) -> Record {
                 threads: 1 + number % 2,
                 cache: Cache::ALL[number as usize % 4],
                 engine: EngineName::Auto,
-                rate: None,
+                ..Workload::default()
             },
             repeat: number,
             pass: if number.is_multiple_of(4) { Pass::Soaker } else { Pass::Plain },
