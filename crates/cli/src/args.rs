@@ -33,6 +33,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// A study's records, for other programs
     Export(ExportArgs),
+    /// Simulated machines: a list of them, one as text, or all against the figures published of the real ones
+    Systems(SystemsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -211,6 +213,15 @@ pub struct ExportArgs {
     /// Write to this file instead of standard output; with fio, a file a cell below this folder, as fio-plot reads them
     #[arg(short, long)]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct SystemsArgs {
+    /// Print this system as the TOML text that sim:FILE.toml reads
+    pub name: Option<String>,
+    /// Simulate everything that was measured on the real machines, and print each figure beside the published one
+    #[arg(long, conflicts_with = "name")]
+    pub reproduce: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -6,6 +6,7 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod study;
+pub mod systems;
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Export(args) => commands::export::export(&args),
+        Command::Systems(args) => commands::systems::systems(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -137,7 +137,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("analyse", &["record", "model", "spec"]),
     ("study", &["measure", "record", "analyse", "spec"]),
     ("report", &["analyse", "record", "spec"]),
-    ("cli", &["spec", "record", "measure", "study", "analyse", "report", "probe", "os"]),
+    ("cli", &["spec", "record", "measure", "study", "analyse", "report", "probe", "os", "model"]),
 ];
 
 #[test]

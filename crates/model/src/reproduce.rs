@@ -4,6 +4,7 @@ mod answers;
 mod bench;
 mod closed_loop;
 mod figures;
+mod mechanism;
 mod table;
 mod workload;
 

@@ -48,7 +48,9 @@ impl Several {
         let complaint = match several.members.len() {
             0 | 1 => format!("{join}: joins two paths or more, such as {join}:/dev/sdb,/dev/sdc"),
             3.. if join == Join::Mirror => "a mirror has two members".to_string(),
-            _ if several.chunk.0 == 0 || several.chunk.0 % 512 != 0 => "a chunk is a multiple of 512 bytes".to_string(),
+            _ if several.chunk.0 == 0 || !several.chunk.0.is_multiple_of(512) => {
+                "a chunk is a multiple of 512 bytes".to_string()
+            }
             _ => return Ok(several),
         };
         Err(ParseError::new(text, 0, complaint))

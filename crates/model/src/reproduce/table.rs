@@ -6,6 +6,7 @@ use std::fmt;
 use super::answers::answer;
 use super::bench::Bench;
 use super::figures::{Figure, Reading, Relation, Remark, figures, readings, remarks};
+use super::mechanism::mechanism;
 use super::workload::Workload;
 use crate::SystemError;
 
@@ -50,6 +51,8 @@ pub struct Row {
     pub off: Option<f64>,
     /// What becomes of it.
     pub verdict: Verdict,
+    /// Which part of the model gives our figure, and how; nothing where there is none.
+    pub mechanism: &'static str,
     /// Why it is off, open or on the other side; which system answers it otherwise.
     pub remark: String,
     /// Whether a remark was written for this row, not made up from its verdict.
@@ -81,7 +84,7 @@ pub fn reproduce() -> Result<Reproduction, SystemError> {
     let mut rows = Vec::new();
     let all = figures();
     for figure in all.clone() {
-        let (ours, system) = ask(&mut bench, &figure, readings.get(&figure.id))?;
+        let Ours { value: ours, system, mechanism } = ask(&mut bench, &figure, readings.get(&figure.id))?;
         let off = ours.map(|ours| off(&figure, ours, range_end(&all, &figure)));
         let remark = remarks.get(&figure.id);
         let verdict = match off {
@@ -94,7 +97,7 @@ pub fn reproduce() -> Result<Reproduction, SystemError> {
         };
         let explained = remark.is_some();
         let remark = remark.map_or_else(|| why(verdict, &figure, system), |remark| remark.text.clone());
-        rows.push(Row { figure, ours, off, verdict, remark, explained });
+        rows.push(Row { figure, ours, off, verdict, mechanism, remark, explained });
     }
     Ok(Reproduction { rows, requests: bench.requests() })
 }
@@ -117,13 +120,24 @@ fn why(verdict: Verdict, figure: &Figure, system: &str) -> String {
     text.to_string()
 }
 
-type Ours = (Option<f64>, &'static str);
+/// A figure of ours, the system that gave it and how.
+#[derive(Default)]
+struct Ours {
+    value: Option<f64>,
+    system: &'static str,
+    mechanism: &'static str,
+}
 
 fn ask(bench: &mut Bench, figure: &Figure, reading: Option<&Reading>) -> Result<Ours, SystemError> {
     let own = || Workload::parse(&figure.system, &figure.workload);
+    let ours = |value: Option<f64>, quantity: &str, workload: &Workload| Ours {
+        value,
+        system: workload.system,
+        mechanism: if value.is_some() { mechanism(quantity, workload) } else { "" },
+    };
     let Some(reading) = reading else {
-        let Some(workload) = own() else { return Ok((None, "")) };
-        return Ok((answer(bench, &figure.quantity, &workload)?, workload.system));
+        let Some(workload) = own() else { return Ok(Ours::default()) };
+        return Ok(ours(answer(bench, &figure.quantity, &workload)?, &figure.quantity, &workload));
     };
     let quantity = if reading.quantity.is_empty() { &figure.quantity } else { &reading.quantity };
     let parsed = |text: &str| match text.split_once(": ") {
@@ -131,14 +145,14 @@ fn ask(bench: &mut Bench, figure: &Figure, reading: Option<&Reading>) -> Result<
         None if text.is_empty() => own(),
         None => Workload::parse(&figure.system, text),
     };
-    let Some(workload) = parsed(&reading.ours) else { return Ok((None, "")) };
-    let Some(ours) = answer(bench, quantity, &workload)? else { return Ok((None, "")) };
+    let Some(workload) = parsed(&reading.ours) else { return Ok(Ours::default()) };
+    let Some(value) = answer(bench, quantity, &workload)? else { return Ok(Ours::default()) };
     if reading.against.is_empty() {
-        return Ok((Some(ours), workload.system));
+        return Ok(ours(Some(value), quantity, &workload));
     }
-    let Some(other) = parsed(&reading.against) else { return Ok((None, "")) };
-    let Some(base) = answer(bench, quantity, &other)? else { return Ok((None, "")) };
-    Ok((compare(&figure.quantity, ours, base), workload.system))
+    let Some(other) = parsed(&reading.against) else { return Ok(Ours::default()) };
+    let Some(base) = answer(bench, quantity, &other)? else { return Ok(Ours::default()) };
+    Ok(ours(compare(&figure.quantity, value, base), quantity, &workload))
 }
 
 /// Two of our figures, compared as a quantity's name says.

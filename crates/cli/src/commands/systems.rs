@@ -1,0 +1,103 @@
+//! `halfpower systems`: the machines that can be simulated, one of them as text, or all of them held against the figures
+//! that were published of the real ones.
+
+use std::io::Write;
+
+use analyse::format;
+use anyhow::{Result, bail};
+use model::reproduce::{Relation, Reproduction, Row, Verdict, reproduce};
+use model::{Shipped, systems as shipped};
+
+use super::to_output;
+use crate::args::SystemsArgs;
+
+/// Verdicts in the order of the summary, and what is said of their rows.
+const VERDICTS: [(Verdict, &str); 6] = [
+    (Verdict::Within10, "predicted within 10%"),
+    (Verdict::Within25, "within 25%"),
+    (Verdict::Beyond, "further off"),
+    (Verdict::OtherSide, "contradicted by another figure"),
+    (Verdict::NotPredicted, "given to a system or fitted"),
+    (Verdict::Open, "not answered by any system"),
+];
+
+pub fn systems(args: &SystemsArgs) -> Result<()> {
+    match &args.name {
+        Some(name) => to_output(None, |out| Ok(out.write_all(find(name)?.text.as_bytes())?)),
+        None if args.reproduce => {
+            let reproduction = reproduce()?;
+            to_output(None, |out| table(&reproduction, out))
+        }
+        None => to_output(None, list),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Shipped> {
+    let Some(system) = shipped().iter().find(|system| system.name == name) else {
+        bail!("there is no system {name}; `halfpower systems` lists them")
+    };
+    Ok(system)
+}
+
+fn list(out: &mut dyn Write) -> Result<()> {
+    let width = shipped().iter().map(|system| system.name.len()).max().unwrap_or(0);
+    for system in shipped() {
+        writeln!(out, "{:width$}  {}", system.name, system.about())?;
+    }
+    writeln!(out, "\nstudy one:  halfpower study sim:{}", shipped()[0].name)?;
+    writeln!(out, "edit one:   halfpower systems {} > mine.toml; halfpower study sim:mine.toml", shipped()[0].name)?;
+    Ok(())
+}
+
+/// Every figure that a system answers, and a line of counts.
+fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
+    let answered: Vec<&Row> = reproduction.rows.iter().filter(|row| row.ours.is_some()).collect();
+    let width = answered.iter().map(|row| row.figure.id.len()).max().unwrap_or(0);
+    let mut line = |[figure, published, ours, ratio, verdict, mechanism]: [&str; 6]| {
+        writeln!(out, "{figure:width$}  {published:>18}  {ours:>9}  {ratio:>5}  {verdict:13}  {mechanism}")
+    };
+    line(["figure", "published", "ours", "ratio", "", "mechanism"])?;
+    for row in &answered {
+        let published = format!("{}{} {}", relation(row.figure.relation), row.figure.value, row.figure.unit);
+        let ours = row.ours.map_or(String::new(), short);
+        let ratio = ratio(row).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
+        line([&row.figure.id, &published, &ours, &ratio, &row.verdict.to_string(), &mechanism(row)])?;
+    }
+    let counts = VERDICTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
+    let share = format::percent(reproduction.share_within_10());
+    writeln!(out, "\n{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
+    writeln!(out, "{share} of the predictions are within 10%.")?;
+    Ok(())
+}
+
+/// How the published figure bounds the quantity.
+fn relation(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Equals => "",
+        Relation::About => "~",
+        Relation::AtLeast => ">= ",
+        Relation::AtMost => "<= ",
+        Relation::LessThan => "< ",
+        Relation::RangeLow => "from ",
+        Relation::RangeHigh => "to ",
+    }
+}
+
+/// The mechanism; where our figure is off, also why.
+fn mechanism(row: &Row) -> String {
+    let off = !matches!(row.verdict, Verdict::Within10 | Verdict::NotPredicted);
+    if off && row.explained { format!("{}; {}", row.mechanism, row.remark) } else { row.mechanism.to_string() }
+}
+
+/// Ours over the published figure; `None` where that is 0.
+fn ratio(row: &Row) -> Option<f64> {
+    let ratio = row.ours? / row.figure.value;
+    ratio.is_finite().then_some(ratio)
+}
+
+/// Three significant digits.
+fn short(value: f64) -> String {
+    let value = if value.abs() < 5e-5 { 0.0 } else { value };
+    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
+    format!("{value:.*}", digits.clamp(0, 4) as usize)
+}
