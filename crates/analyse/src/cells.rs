@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use record::{Latency, Level, Record};
-use spec::{Cache, Direction, EngineName, Pass, Pattern};
+use spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
 use crate::attribution::Processors;
 use crate::judged::Judged;
@@ -66,6 +66,15 @@ pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
     let mut cells: Vec<Gathered> = groups.iter().filter_map(|(key, runs)| cell(key, runs)).collect();
     mark_cached(levels, &mut cells);
     cells
+}
+
+/// The runs of one workload as a cell, also where they are of an experiment that turns more than the usual axes.
+pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Record]) -> Option<CellFinding> {
+    let Workload { rw, cache, iodepth, bs, threads, .. } = *workload;
+    // What goes both ways stands with the reads.
+    let direction = rw.direction().unwrap_or(Direction::Read);
+    let key = (rw.pattern(), direction, cache, iodepth, bs.0, threads, engine);
+    cell(&key, records).map(|gathered| gathered.finding)
 }
 
 fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {

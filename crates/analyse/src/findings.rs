@@ -6,6 +6,8 @@ use record::{Device, FileSystem, Machine};
 use serde::Serialize;
 use spec::{Cache, Direction, Pattern, Workload};
 
+use crate::{ExperimentFinding, Rows};
+
 /// Everything that the analysis has to say about one study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Findings {
@@ -45,6 +47,11 @@ pub struct Findings {
     pub cells: Vec<CellFinding>,
     /// What the null engine takes a request: the harness's own share.
     pub harness_ns_per_io: f64,
+    /// The experiments beside the walks of block size and depth, a section each.
+    pub experiments: Vec<ExperimentFinding>,
+    /// Their figures, a list each.
+    #[serde(flatten)]
+    pub rows: Rows,
 }
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.

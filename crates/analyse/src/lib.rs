@@ -19,6 +19,7 @@ mod compare_price;
 mod compare_spread;
 mod compare_verdict;
 mod cost;
+mod experiments;
 mod findings;
 pub mod fit;
 pub mod format;
@@ -52,6 +53,7 @@ pub use compare_findings::{
 pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
+pub use experiments::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point, Rows, ZoneRow};
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
     Limits, NoiseFinding,
@@ -86,6 +88,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let judgement = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus, virtualised });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
+    let (experiments, rows) = experiments::tell(question, environment, records);
     let warnings = warnings(&Grounds {
         question,
         environment,
@@ -105,7 +108,10 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         started_unix_ms: records.iter().map(|record| record.started_unix_ms).min().unwrap_or(0),
         runs: records.len(),
         seconds: records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9,
-        verdict: verdict::verdict(&cells, &curves, judgement.sentence, &advice),
+        verdict: match question.patterns().next() {
+            Some(_) => verdict::verdict(&cells, &curves, judgement.sentence, &advice),
+            None => verdict::of_experiments(&experiments),
+        },
         levels: judgement.ladder,
         bottleneck: judgement.bottleneck,
         curves,
@@ -116,6 +122,8 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         warnings,
         harness_ns_per_io,
         cells,
+        experiments,
+        rows,
     }
 }
 

@@ -3,11 +3,18 @@
 use spec::Direction;
 
 use crate::path::{cache_word, leading, settings_words};
-use crate::{Advice, CellFinding, Curve, format};
+use crate::{Advice, CellFinding, Curve, ExperimentFinding, format};
 
 /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
 pub(crate) fn verdict(cells: &[CellFinding], curves: &[Curve], what_stops: String, advice: &[Advice]) -> Vec<String> {
     vec![how_fast(cells, curves), what_stops, what_to_set(advice)]
+}
+
+/// Where nothing was walked, the answers of the experiments, the first three of them.
+pub(crate) fn of_experiments(experiments: &[ExperimentFinding]) -> Vec<String> {
+    let answers = experiments.iter().filter(|experiment| experiment.ran);
+    let told: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.answer)).collect();
+    if told.is_empty() { vec!["None of the experiments could be run; each says why.".to_string()] } else { told }
 }
 
 fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {

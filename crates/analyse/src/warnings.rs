@@ -257,7 +257,7 @@ fn harness(grounds: &Grounds<'_>) -> Option<String> {
 
 fn soaker_missing(grounds: &Grounds<'_>) -> Option<String> {
     let soaked = grounds.records.iter().any(|r| r.run.pass == Pass::Soaker && r.cpu.soaker.is_some());
-    (!grounds.records.is_empty() && !soaked).then(|| {
+    (!grounds.cells.is_empty() && !soaked).then(|| {
         "No run beside the soaker: the cost is known from below alone, without interrupts and kernel threads that \
          nobody is charged for."
             .to_string()

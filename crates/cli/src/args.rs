@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use analyse::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use spec::{
-    Arrival, Arrivals, Bytes, Cache, Direction, EngineName, Experiment, Nanos, PageCache, ParseError, Rate, Rw, Switch,
-    Target, Twist, Workload,
-};
+use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, ParseError, Rate, Switch, Target};
+
+use crate::run_args::RunArgs;
 
 /// How fast a storage path can go, what stops it, what each byte costs the processor, and which settings get an
 /// application there.
@@ -25,6 +24,8 @@ pub enum Command {
     Study(StudyArgs),
     /// One workload, one record
     Run(RunArgs),
+    /// A study's runs as commands, one a line, without measuring
+    Plan(PlanArgs),
     /// The levels of a path and what each advertises
     Probe(ProbeArgs),
     /// The report again, from a study file
@@ -39,12 +40,35 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct StudyArgs {
+    #[command(flatten)]
+    pub question: QuestionArgs,
+    /// The study file; the report goes beside it, ending in .html
+    #[arg(long, default_value = "study.halfpower")]
+    pub output: PathBuf,
+    /// Print the findings as JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub question: QuestionArgs,
+    /// Make this study file, without records; the commands printed then append theirs to it
+    #[arg(long)]
+    pub output: Option<PathBuf>,
+}
+
+/// What study and plan share: everything that makes the question.
+#[derive(Debug, Args)]
+pub struct QuestionArgs {
     /// A folder, a file, a block device or sim:CONSTANTS
     #[arg(default_value = ".", value_parser = target)]
     pub target: Target,
-    /// Plans to run, by name
-    #[arg(long, value_delimiter = ',', value_parser = parse::<Experiment>, default_value = "sequential,random")]
-    pub experiments: Vec<Experiment>,
+    /// Experiments to run, by name, or all: sequential, random, buffered, allocation, alignment, scaling, mirror,
+    /// zones, burst, memory, durability, engines, processors, streams, anatomy, price
+    #[arg(long, value_parser = experiments, default_value = "sequential,random")]
+    pub experiments: std::vec::Vec<Experiment>,
     /// Directions to measure: read, write
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
     pub rw: Vec<Direction>,
@@ -70,56 +94,9 @@ pub struct StudyArgs {
     /// Peak advertised performance of the device, from its data sheet, such as 3.5GB/s
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
-    /// The study file; the report goes beside it, ending in .html
-    #[arg(long, default_value = "study.halfpower")]
-    pub output: PathBuf,
-    /// Print the findings as JSON and nothing else
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub common: CommonArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// A folder, a file, a block device, sim:CONSTANTS or null:
-    #[arg(value_parser = target)]
-    pub target: Target,
-    /// Access pattern: read, write, randread, randwrite, rw, randrw
-    #[arg(long, value_parser = parse::<Rw>, default_value = "read")]
-    pub rw: Rw,
-    /// Share of reads in percent, for rw and randrw
-    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=100), default_value_t = 50)]
-    pub rwmixread: u8,
-    /// Block size
-    #[arg(short, long, value_parser = one_size, default_value = "64KiB")]
-    pub bs: Bytes,
-    /// Requests kept outstanding by each thread
-    #[arg(short = 'o', long, value_parser = one_count, default_value = "8")]
-    pub iodepth: u32,
-    /// Time that the window stays open
-    #[arg(short = 'd', long, value_parser = parse::<Nanos>, default_value = "3s")]
-    pub runtime: Nanos,
-    /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
-    #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
-    pub cache: Cache,
-    /// What the page cache holds of the target when a buffered run begins: empty (each block is read once), or warm
-    /// (all of it, and blocks are read again and again: measures the page cache itself)
-    #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
-    pub page_cache: PageCache,
-    /// Requests a second that come to each thread, done or not (open loop); latency counts from when they should
-    /// have been issued
-    #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub rate: Option<u64>,
-    /// Distances of such requests: fixed or poisson
-    #[arg(long, requires = "rate", value_parser = parse::<Arrivals>, default_value = "fixed")]
-    pub arrivals: Arrivals,
-    /// Measure once more beside the soaker: idle-priority threads whose lost time is all that the machine spent
-    #[arg(long)]
-    pub soaker: bool,
-    /// Print the record as one JSON object and nothing else
-    #[arg(long)]
-    pub json: bool,
+    /// What the target costs, in any currency, for the experiment price
+    #[arg(long, value_parser = price)]
+    pub price: Option<f64>,
     #[command(flatten)]
     pub common: CommonArgs,
 }
@@ -232,47 +209,45 @@ pub enum Format {
     Fio,
 }
 
-impl RunArgs {
-    /// The workload that was asked for.
-    pub fn workload(&self) -> Workload {
-        Workload {
-            rw: self.rw,
-            rwmixread: self.rwmixread,
-            bs: self.bs,
-            iodepth: self.iodepth,
-            threads: self.common.threads,
-            cache: self.cache,
-            engine: self.common.engine,
-            rate: self.rate.map(|iops| Arrival { iops, arrivals: self.arrivals }),
-            twist: Twist::default(),
-        }
-    }
-}
-
-fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
+pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
 }
 
-fn target(text: &str) -> Result<Target, ParseError> {
+pub fn target(text: &str) -> Result<Target, ParseError> {
     Target::parse(text, |path: &Path| std::fs::read_to_string(path))
 }
 
-fn one_size(text: &str) -> Result<Bytes, ParseError> {
+pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
     match text.parse()? {
         Bytes(0) => Err(ParseError::new(text, 0, "a size is at least one byte")),
         size => Ok(size),
     }
 }
 
-fn prices(text: &str) -> Result<[f64; 2], ParseError> {
-    let prices = spec::list(text, |item| match item.trim().parse::<f64>() {
-        Ok(price) if price > 0.0 && price.is_finite() => Ok(vec![price]),
-        _ => Err(ParseError::new(item, 0, "a price above 0 is wanted here, such as 209 or 534.50")),
+/// Experiments by name; `all` is every one of them.
+fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
+    let mut experiments = spec::list(text, |item| match item {
+        "all" => Ok(Experiment::ALL.to_vec()),
+        name => name.parse().map(|experiment| vec![experiment]),
     })?;
+    experiments.sort_unstable();
+    experiments.dedup();
+    Ok(experiments)
+}
+
+fn price(text: &str) -> Result<f64, ParseError> {
+    match text.trim().parse::<f64>() {
+        Ok(price) if price > 0.0 && price.is_finite() => Ok(price),
+        _ => Err(ParseError::new(text, 0, "a price above 0 is wanted here, such as 209 or 534.50")),
+    }
+}
+
+fn prices(text: &str) -> Result<[f64; 2], ParseError> {
+    let prices = spec::list(text, |item| price(item).map(|price| vec![price]))?;
     prices.try_into().map_err(|_| ParseError::new(text, 0, "two prices are wanted, A's and B's, such as 534,209"))
 }
 
-fn one_count(text: &str) -> Result<u32, ParseError> {
+pub fn one_count(text: &str) -> Result<u32, ParseError> {
     match spec::count_axis(text)?.as_slice() {
         [count] => Ok(*count),
         _ => Err(ParseError::new(text, 0, "one depth is wanted here; `study` takes a range")),

@@ -2,7 +2,9 @@
 
 pub mod compare;
 pub mod export;
+pub mod plan;
 pub mod probe;
+pub mod question;
 pub mod report;
 pub mod run;
 pub mod study;

@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod progress;
+mod run_args;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Study(args) => commands::study::study(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Plan(args) => commands::plan::plan(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),

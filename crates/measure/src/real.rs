@@ -3,13 +3,15 @@
 //! A folder, a file or a device enters; the place checks what may be done with it, lays out its own file where
 //! there is none, empties (or fills) the page cache before each run, and opens engines.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use os::{Alignment, DataFile, Kind, Mode};
 use probe::Root;
-use record::Environment;
+use record::{Environment, Surroundings, TargetKind};
 use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Workload};
 
 use crate::MeasureError;
@@ -107,7 +109,19 @@ impl RealPlace {
             began: Instant::now(),
         };
         place.note_engine();
+        place.environment.surroundings = place.surroundings(kind);
         Ok(place)
+    }
+
+    /// What experiments can do here.
+    fn surroundings(&self, kind: Kind) -> Surroundings {
+        let kind = match kind {
+            Kind::Folder => TargetKind::Folder,
+            Kind::Block => TargetKind::Device,
+            Kind::Regular | Kind::Other => TargetKind::File,
+        };
+        let direct_unit = self.alignment.map(|alignment| Bytes(u64::from(alignment.offset_bytes)));
+        Surroundings { kind, span: Bytes(self.span_bytes), members: 1, direct_unit, cannot: BTreeMap::new() }
     }
 
     fn note_engine(&mut self) {
@@ -219,8 +233,9 @@ impl Place for RealPlace {
             }
         }
         let needed = Bytes(bs.0.saturating_mul(u64::from(workload.threads)));
-        if needed.0 > self.span_bytes || bs.0 > u64::from(u32::MAX / 2) {
-            let span = Bytes(self.span_bytes);
+        let used = workload.twist.used(self.span_bytes);
+        if needed.0 > used.end - used.start || bs.0 > u64::from(u32::MAX / 2) {
+            let span = Bytes(used.end - used.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         Ok(())
@@ -234,6 +249,7 @@ impl Place for RealPlace {
             let asked = span.map_or(self.span_bytes, |span| span.0);
             let limit = if span.is_some() { Nanos(u64::MAX / 2) } else { self.wanted.layout_limit };
             self.span_bytes = layout::lay_out(data, asked, self.alignment.is_some(), &self.wanted, limit, stop)?;
+            self.environment.surroundings.span = Bytes(self.span_bytes);
             if self.span_bytes < asked {
                 let (got, asked) = (Bytes(self.span_bytes), Bytes(asked));
                 self.environment
@@ -260,7 +276,9 @@ impl Place for RealPlace {
         let warm = self.wanted.page_cache == PageCache::Warm && !cache.direct();
         let cached_bytes = if warm { self.fill_page_cache()? } else { self.empty_page_cache()? };
         let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
-        let share = self.span_bytes / u64::from(threads);
+        let Range { start: from, end } = run.workload.twist.used(self.span_bytes);
+        let used = end - from;
+        let share = used / u64::from(threads);
         let share = share - share % bs.0;
         let mut name = engine;
         let lanes = (0..threads)
@@ -270,8 +288,8 @@ impl Place for RealPlace {
                 let opened = engine::open(file, engine, iodepth, bs, seed)?;
                 name = opened.name;
                 let range = match rw.pattern() {
-                    Pattern::Sequential => share * u64::from(index)..share * (u64::from(index) + 1),
-                    Pattern::Random => 0..self.span_bytes,
+                    Pattern::Sequential => from + share * u64::from(index)..from + share * (u64::from(index) + 1),
+                    Pattern::Random => from..from + used,
                 };
                 Ok(Lane {
                     engine: opened.engine,

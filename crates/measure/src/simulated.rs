@@ -1,8 +1,9 @@
 //! Runs on a simulated path, in virtual time.
 
 use engine::{ProcessorAccount, Simulated};
-use record::{Cpu, CpuTimes, Environment, Level, Machine, Noise, Soaker};
+use record::{Cpu, CpuTimes, Environment, Level, Machine, Noise, Soaker, Surroundings, TargetKind};
 use spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, Workload};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use crate::MeasureError;
@@ -34,7 +35,14 @@ impl SimulatedPlace {
             direction: None,
             source: "a simulated device advertises nothing".to_string(),
         }];
-        let environment = Environment { machine, levels, ..Environment::default() };
+        let surroundings = Surroundings {
+            kind: TargetKind::Simulated,
+            span: disk.size,
+            members: disk.disks,
+            direct_unit: Some(Bytes(512)),
+            cannot: BTreeMap::from([("page cache".to_string(), "a simulated disk has no page cache".to_string())]),
+        };
+        let environment = Environment { machine, levels, surroundings, ..Environment::default() };
         Self { disk, environment, run_began: Nanos(0), engine: None }
     }
 
@@ -58,8 +66,9 @@ impl Place for SimulatedPlace {
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let needed = workload.bs.0.saturating_mul(u64::from(workload.threads));
-        if needed > self.disk.size.0 {
-            let (needed, span) = (Bytes(needed), self.disk.size);
+        let used = workload.twist.used(self.disk.size.0);
+        if needed > used.end - used.start {
+            let (needed, span) = (Bytes(needed), Bytes(used.end - used.start));
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         Ok(())
@@ -75,7 +84,7 @@ impl Place for SimulatedPlace {
         self.run_began = self.clock();
         let engine = Simulated::new(&self.disk, depth, run.seed, self.run_began);
         self.engine = Some(engine.processor_time());
-        let lane = Lane { engine: Box::new(engine), depth, range: 0..self.disk.size.0 };
+        let lane = Lane { engine: Box::new(engine), depth, range: run.workload.twist.used(self.disk.size.0) };
         Ok(Prepared {
             lanes: vec![lane],
             engine: EngineName::Simulated,

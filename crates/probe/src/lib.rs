@@ -66,6 +66,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
         device: tops.first().map(|disk| device::device(root, disk)),
         levels: levels::levels(root, &mounts, &end),
         notes,
+        ..Environment::default()
     }
 }
 

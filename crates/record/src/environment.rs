@@ -1,7 +1,9 @@
 //! Where was it measured? The machine, the file system, the device, and what each level of the path advertises.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
-use spec::{Bytes, Direction, Rate};
+use spec::{Bytes, Direction, Experiment, Rate};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -16,6 +18,63 @@ pub struct Environment {
     pub levels: Vec<Level>,
     /// What could not be had or is other than asked, a sentence each (io_uring forbidden, a smaller file).
     pub notes: Vec<String>,
+    /// What the place offers to experiments.
+    #[serde(default)]
+    pub surroundings: Surroundings,
+    /// Experiments that were asked for and cannot be run here.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What a place offers to experiments: what their plans depend on beside the question.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// What the target is.
+    pub kind: TargetKind,
+    /// Bytes that offsets are drawn from.
+    pub span: Bytes,
+    /// Members of the target; 1 is a single path, 0 is not known.
+    pub members: u32,
+    /// What direct requests must be multiples of; `None` where there is no direct I/O.
+    pub direct_unit: Option<Bytes>,
+    /// What cannot be done here, by the word that plans ask with, and why, in a sentence without its full stop.
+    pub cannot: BTreeMap<String, String>,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A folder, in which halfpower makes files of its own.
+    Folder,
+    /// A file that was there.
+    File,
+    /// A block device.
+    Device,
+    /// A simulated system.
+    Simulated,
+    /// Nothing, `null:`; or a study of an earlier release, which did not say.
+    #[default]
+    Nothing,
+}
+
+/// An experiment that could not be run, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Which.
+    pub experiment: Experiment,
+    /// Why, in a sentence without its full stop.
+    pub why: String,
+}
+
+impl Surroundings {
+    /// Whether `ability` is to be had here.
+    ///
+    /// # Errors
+    /// Why not, in a sentence without its full stop.
+    pub fn can(&self, ability: &str) -> Result<(), String> {
+        self.cannot.get(ability).map_or(Ok(()), |why| Err(why.clone()))
+    }
 }
 
 /// The computer.

@@ -16,7 +16,7 @@ mod sqlio;
 mod study_file;
 
 pub use columns::{COLUMNS, Column};
-pub use environment::{Device, Environment, FileSystem, Level, Machine};
+pub use environment::{Device, Environment, FileSystem, LeftOut, Level, Machine, Surroundings, TargetKind};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use fio::{FioDocument, fio_documents, write_fio};

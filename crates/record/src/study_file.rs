@@ -28,7 +28,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, params, params_from_iter};
 use spec::{Question, Run};
 
 use crate::difference::difference;
-use crate::{COLUMNS, Environment, Record, RecordError};
+use crate::{COLUMNS, Environment, LeftOut, Record, RecordError};
 
 /// "HPow", in the header of each study file.
 const APPLICATION_ID: u32 = 0x4850_6f77;
@@ -76,11 +76,27 @@ impl StudyFile {
         if let Some(differences) = difference(&file.question, question) {
             return Err(RecordError::OtherQuestion { path: path.to_path_buf(), differences });
         }
-        file.hold().map_err(|error| RecordError::of_sqlite(path, &error).of_writing())?;
-        reading::check_structure(&file.connection, path)?;
-        file.environments = reading::environments(&file.connection, path)?;
+        file.take_hold()?;
         file.here = Some(environment.clone());
         Ok(file)
+    }
+
+    /// Opens a study to append to it whatever its question is, and holds it.
+    ///
+    /// # Errors
+    /// As [`Self::resume`], but for the question.
+    pub fn open_to_append(path: &Path) -> Result<Self, RecordError> {
+        let mut file = Self::open(path)?;
+        file.take_hold()?;
+        file.here = Some(file.environments[0].clone());
+        Ok(file)
+    }
+
+    fn take_hold(&mut self) -> Result<(), RecordError> {
+        self.hold().map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())?;
+        reading::check_structure(&self.connection, &self.path)?;
+        self.environments = reading::environments(&self.connection, &self.path)?;
+        Ok(())
     }
 
     /// Goes on with the study in `path`, or begins it where there is no such file.
@@ -106,6 +122,22 @@ impl StudyFile {
         reading::check_length(&connection, path)?;
         let environments = reading::environments(&connection, path)?;
         Ok(Self { path: path.to_path_buf(), connection, question, environments, here: None })
+    }
+
+    /// Takes the records to come as made in `environment`, and remembers it at once.
+    ///
+    /// # Errors
+    /// What the disk says; the file stays as it was.
+    pub fn go_on_in(&mut self, environment: &Environment) -> Result<(), RecordError> {
+        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
+        if !self.environments.contains(environment) {
+            let transaction = self.connection.transaction().map_err(failed)?;
+            insert_environment(&transaction, self.environments.len(), environment).map_err(failed)?;
+            transaction.commit().map_err(failed)?;
+            self.environments.push(environment.clone());
+        }
+        self.here = Some(environment.clone());
+        Ok(())
     }
 
     /// Commits one record.
@@ -198,7 +230,18 @@ impl StudyFile {
         &self.environments[0]
     }
 
-    /// Everywhere that records were taken, in the order of their first record.
+    /// Everything that could not be measured, of any time that the study was at work.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let mut all: Vec<LeftOut> = Vec::new();
+        for left in self.environments.iter().flat_map(|environment| &environment.left_out) {
+            if !all.contains(left) {
+                all.push(left.clone());
+            }
+        }
+        all
+    }
+
+    /// Everywhere that the study was at work, in the order of time.
     pub fn environments(&self) -> &[Environment] {
         &self.environments
     }

@@ -362,6 +362,8 @@ pub fn sample() -> (Findings, Vec<Record>) {
         .collect();
     let (options, kind) = ("rw,relatime".to_string(), "ext4".to_string());
     let findings = Findings {
+        experiments: Vec::new(),
+        rows: analyse::Rows::default(),
         target: "/srv/sample data".to_string(),
         machine: machine(),
         filesystem: Some(FileSystem { kind, options, block: Bytes(4096) }),

@@ -14,6 +14,7 @@ use crate::html_advice::advice;
 use crate::html_answer::{answer, warnings};
 use crate::html_charts::{charts, paths};
 use crate::html_data::data;
+use crate::html_experiments::{experiments, section_id};
 use crate::html_measured::{definitions, measured, raw_numbers};
 use crate::html_path::path_section;
 use crate::html_tables::half_power_and_cost;
@@ -22,7 +23,11 @@ use crate::html_trust::{flagged, unsteady};
 /// plotly.js, deflated and in base64 by the build script.
 pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
 pub(crate) const STYLE: &str = include_str!("../assets/report.css");
-pub(crate) const CHARTS: &str = concat!(include_str!("../assets/charts.js"), include_str!("../assets/trust.js"));
+pub(crate) const CHARTS: &str = concat!(
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/trust.js"),
+    include_str!("../assets/experiments.js")
+);
 pub(crate) const SCRIPT: &str = concat!(include_str!("../assets/pins.js"), include_str!("../assets/report.js"));
 /// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -46,6 +51,7 @@ pub fn html(findings: &Findings, records: &[Record], command: &str, out: &mut im
         (charts(findings))
         (unsteady(findings))
         (half_power_and_cost(findings))
+        (experiments(findings))
         (measured(findings, records, command))
     };
     let fixed = LIBRARY.len() + STYLE.len() + CHARTS.len() + SCRIPT.len() + FRAME;
@@ -104,7 +110,14 @@ fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
         (true, ("measured", "Method")),
         (true, ("words", "Words")),
     ];
-    all.into_iter().filter(|(there, _)| *there).map(|(_, section)| section).collect()
+    let mut sections: Vec<_> = all.into_iter().filter(|(there, _)| *there).map(|(_, section)| section).collect();
+    // Where many were asked for, one link leads to the first of them, so that the banner stays a line.
+    let own = findings.experiments.iter().map(|experiment| (section_id(experiment), experiment.experiment.word()));
+    let own: Vec<_> =
+        if own.len() > 4 { own.take(1).map(|(id, _)| (id, "Experiments")).collect() } else { own.collect() };
+    let place = sections.len() - 2;
+    sections.splice(place..place, own);
+    sections
 }
 
 fn banner(findings: &Findings) -> Markup {

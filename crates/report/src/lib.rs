@@ -9,6 +9,7 @@ mod html_advice;
 mod html_answer;
 mod html_charts;
 mod html_data;
+mod html_experiments;
 mod html_format;
 mod html_measured;
 mod html_path;

@@ -1,6 +1,7 @@
 //! What an experiment turns beside the usual axes: how the file lies, where requests fall, what stands between them.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,12 @@ impl Default for Twist {
 }
 
 impl Twist {
+    /// The bytes that are used of a target of `span` bytes: the region as far as it lies within.
+    pub fn used(&self, span: u64) -> Range<u64> {
+        let Some(Region { from, bytes }) = self.region else { return 0..span };
+        from.0.min(span)..from.0.saturating_add(bytes.0).min(span)
+    }
+
     /// Whether nothing is turned.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()

@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use analyse::judge;
 use measure::{MeasureError, Place};
-use record::{Record, RecordError, StudyFile};
+use record::{LeftOut, Record, RecordError, StudyFile};
 use spec::{Nanos, Question, Run};
 
-use crate::planner::{Observation, Planner, Step};
+use crate::planner::Step;
+use crate::program::Program;
 
 /// How many times as long a window is that is measured again because its run was not steady.
 const EXTENDED: u64 = 2;
@@ -75,27 +76,37 @@ pub fn conduct(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Ending, StudyError> {
-    let mut planner = Planner::new(question);
+    let mut program = Program::new(question, file.environment());
     let (mut runs, mut spent_ns) = (0, 0);
     for record in file.records()? {
-        planner.observe(&Observation::from(&record));
+        program.observe(&record);
         (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
     }
     loop {
-        let run = match planner.next() {
+        let run = match program.next() {
             Step::Run(run) => run,
             Step::Answered => return Ok(Ending::Answered),
             Step::BudgetSpent => return Ok(Ending::BudgetSpent),
         };
-        observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: planner.left() });
+        observer.begins(&run, &SoFar { runs, spent: Nanos(spent_ns), left: program.left() });
         let record = match measure_steadily(place, &run, stop) {
             Ok(record) => record,
             Err(MeasureError::Interrupted) => return Ok(Ending::Interrupted),
-            Err(error) => return Err(error.into()),
+            Err(error) => match run.experiment.filter(|_| !run.walks()) {
+                // The rest of the study does not hang on this cell.
+                Some(experiment) => {
+                    let why = format!("{error} ({})", run.workload);
+                    place.environment_mut().left_out.push(LeftOut { experiment, why });
+                    file.go_on_in(place.environment())?;
+                    program.give_up(&run.workload);
+                    continue;
+                }
+                None => return Err(error.into()),
+            },
         };
         file.append(&record)?;
         observer.ended(&record);
-        planner.observe(&Observation::from(&record));
+        program.observe(&record);
         (runs, spent_ns) = (runs + 1, spent_ns + record.spent_ns);
     }
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use analyse::Findings;
 use anyhow::Result;
-use record::{Record, StudyFile};
+use record::{Environment, Record, StudyFile};
 use report::Style;
 
 use super::{to_file, to_output};
@@ -21,8 +21,9 @@ pub struct Analysed {
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
-        let findings = analyse::analyse(file.question(), file.environment(), &records);
-        Ok(Self { findings, records, command: super::study::command_of(file.question()) })
+        let environment = Environment { left_out: file.left_out(), ..file.environment().clone() };
+        let findings = analyse::analyse(file.question(), &environment, &records);
+        Ok(Self { findings, records, command: super::question::command_of(file.question()) })
     }
 
     pub fn write_html(&self, out: &mut dyn Write) -> Result<()> {

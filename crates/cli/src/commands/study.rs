@@ -3,30 +3,28 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use measure::Place;
 use record::StudyFile;
-use spec::{Bytes, Cache, Direction, Nanos, PageCache, Question, Rw, Target, Workload};
+use spec::{Bytes, Question};
 use study::Ending;
 
+use super::question::{check_cells, open_place, question};
 use super::report::Analysed;
-use super::{Purpose, place, switched_write_cache, to_file, to_output};
+use super::{switched_write_cache, to_file, to_output};
 use crate::args::StudyArgs;
 use crate::progress::Progress;
 
-/// Shortest budget that a study can do anything with.
-const LEAST_BUDGET: Nanos = Nanos(1_000_000_000);
-
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = os::interrupt::stop_flag()?;
-    let question = question(args)?;
+    let question = question(&args.question)?;
     let report_path = args.output.with_extension("html");
     if report_path == args.output {
         bail!("--output {} is the name of its report; name the study file otherwise", args.output.display());
     }
-    let mut place = open_place(args, &question)?;
+    let mut place = open_place(&args.question, &question)?;
     check_cells(place.as_ref(), &question)?;
-    let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;
+    let _write_cache = switched_write_cache(place.as_mut(), &args.question.common)?;
     let mut file = open_file(&args.output, &question, place.as_mut(), &stop)?;
     let mut progress = Progress::new(&question, &file, args.json)?;
     let ending = study::conduct(&question, place.as_mut(), &mut file, &mut progress, &stop)?;
@@ -49,170 +47,22 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     })
 }
 
-/// The question that the flags ask.
-fn question(args: &StudyArgs) -> Result<Question> {
-    if args.budget < LEAST_BUDGET {
-        bail!("--budget {} is too little to measure anything; give at least {LEAST_BUDGET}", args.budget);
-    }
-    if args.runtime == Some(Nanos(0)) {
-        bail!("--runtime 0 measures nothing; give it a time such as 1s");
-    }
-    let target = match &args.target {
-        Target::Path(path) => {
-            let whole = path.canonicalize();
-            let whole = whole.with_context(|| format!("{}: name a folder, a file or a device", path.display()))?;
-            whole.display().to_string()
-        }
-        other => other.to_string(),
-    };
-    Ok(Question {
-        experiments: once_each(&args.experiments),
-        directions: directions(args)?,
-        bs: args.bs.clone(),
-        iodepth: args.iodepth.clone(),
-        cache: caches(args)?,
-        threads: args.common.threads,
-        engine: args.common.engine,
-        size: args.common.size,
-        budget: args.budget,
-        runtime: args.runtime,
-        repeats: args.repeats,
-        peak: args.peak,
-        seed: args.common.seed,
-        write_cache: args.common.write_cache,
-        ..Question::about(target)
-    })
-}
-
-fn once_each<T: Copy + Ord>(words: &[T]) -> Vec<T> {
-    let mut words = words.to_vec();
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
-/// The directions asked for; what is not ours is only read unless the user gives it up.
-fn directions(args: &StudyArgs) -> Result<Vec<Direction>> {
-    let mut directions = once_each(&args.rw);
-    let ours = match &args.target {
-        Target::Path(path) => path.is_dir(),
-        _ => true,
-    };
-    if ours || args.common.overwrite || !directions.contains(&Direction::Write) {
-        return Ok(directions);
-    }
-    directions.retain(|direction| *direction == Direction::Read);
-    if directions.is_empty() {
-        bail!(
-            "{} is not halfpower's own and would be overwritten; if its contents may be lost, add --overwrite",
-            args.target
-        );
-    }
-    eprintln!(
-        "Only reads are measured: {} is not halfpower's own (--overwrite measures writes and loses its contents).",
-        args.target
-    );
-    Ok(directions)
-}
-
-fn caches(args: &StudyArgs) -> Result<Vec<Cache>> {
-    let has_page_cache = matches!(args.target, Target::Path(_));
-    if !has_page_cache && args.cache.iter().any(|cache| !cache.direct()) {
-        bail!("{} has no page cache: leave --cache out, or use --cache device", args.target);
-    }
-    Ok(match (args.cache.is_empty(), has_page_cache) {
-        (false, _) => once_each(&args.cache),
-        (true, true) => vec![Cache::Device, Cache::Both],
-        (true, false) => vec![Cache::Device],
-    })
-}
-
-fn open_place(args: &StudyArgs, question: &Question) -> Result<Box<dyn Place>> {
-    let purpose = Purpose {
-        writes: question.directions.contains(&Direction::Write),
-        size: question.size,
-        layout_limit: Nanos(question.budget.0 / 4),
-        page_cache: PageCache::Empty,
-    };
-    let mut place = place(&args.target, &args.common, &purpose)?;
-    if let Some(peak) = question.peak {
-        probe::with_peak(&mut place.environment_mut().levels, peak);
-    }
-    Ok(place)
-}
-
 /// The study file with the place ready for it. A file that is there is checked before anything is laid out, and
 /// gets the span that it had; a new one is made only when there is something to keep in it.
 fn open_file(path: &Path, question: &Question, place: &mut dyn Place, stop: &AtomicBool) -> Result<StudyFile> {
     if !path.exists() {
         place.make_ready(None, stop)?;
+        let left_out = study::left_out(question, place.environment());
+        place.environment_mut().left_out = left_out;
         return Ok(StudyFile::create(path, question, place.environment())?);
     }
-    let file = StudyFile::resume(path, question, place.environment())?;
+    let mut file = StudyFile::resume(path, question, place.environment())?;
     let span = file.records()?.first().map(|record| Bytes(record.span_bytes));
     place.make_ready(span, stop)?;
+    // What the plan was made with stands; only what is about the machine of today is new.
+    let began = file.environment();
+    let (surroundings, left_out) = (began.surroundings.clone(), began.left_out.clone());
+    (place.environment_mut().surroundings, place.environment_mut().left_out) = (surroundings, left_out);
+    file.go_on_in(place.environment())?;
     Ok(file)
-}
-
-/// Refuses a study of which some cell could not be measured, before anything is.
-fn check_cells(place: &dyn Place, question: &Question) -> Result<()> {
-    let Some(pattern) = question.patterns().next() else { return Ok(()) };
-    let largest_depth = question.iodepth.last().copied().unwrap_or(1);
-    for cache in &question.cache {
-        for bs in &question.bs {
-            let rw = Rw::of(pattern, question.directions[0]);
-            let workload = Workload {
-                rw,
-                bs: *bs,
-                iodepth: largest_depth,
-                threads: question.threads,
-                cache: *cache,
-                engine: question.engine,
-                ..Workload::default()
-            };
-            place.admits(&workload)?;
-        }
-    }
-    Ok(())
-}
-
-/// The command that asks `question`, with what differs from the default.
-pub fn command_of(question: &Question) -> String {
-    let usual = Question::about("");
-    let mut words = vec![format!("halfpower study {}", quoted(&question.target))];
-    let mut add = |differs: bool, word: String| {
-        if differs {
-            words.push(word)
-        }
-    };
-    add(question.experiments != usual.experiments, format!("--experiments {}", listed(&question.experiments)));
-    add(question.directions != usual.directions, format!("--rw {}", listed(&question.directions)));
-    add(question.bs != usual.bs, format!("--bs {}", listed(&question.bs)));
-    add(question.iodepth != usual.iodepth, format!("--iodepth {}", listed(&question.iodepth)));
-    add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
-    add(question.threads != usual.threads, format!("--threads {}", question.threads));
-    add(question.engine != usual.engine, format!("--engine {}", question.engine));
-    add(question.budget != usual.budget, format!("--budget {}", question.budget));
-    add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
-    add(question.seed != usual.seed, format!("--seed {}", question.seed));
-    question.runtime.iter().for_each(|runtime| add(true, format!("--runtime {runtime}")));
-    question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));
-    question.size.iter().for_each(|size| add(true, format!("--size {size}")));
-    question.price.iter().for_each(|price| add(true, format!("--price {price}")));
-    question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
-    words.join(" ")
-}
-
-fn listed<T: std::fmt::Display>(values: &[T]) -> String {
-    values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_string()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

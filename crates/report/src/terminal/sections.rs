@@ -1,7 +1,7 @@
 //! What stands on the screen, in which order? Findings enter, sections leave, the most urgent first.
 
 use analyse::format::{number, percent, size, thousands, time_us, two_digits};
-use analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
+use analyse::{Advice, Bound, Cost, Curve, ExperimentFinding, Findings, Interval, LevelFinding};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use spec::{Cache, Direction, Pattern, Workload};
 
@@ -21,6 +21,7 @@ pub(super) fn all(findings: &Findings, width: usize) -> Vec<Section> {
         path(findings, width),
         advice(findings),
         chart(findings, width),
+        experiments(findings, width),
         paths(findings, width),
         warnings(findings, width),
     ]
@@ -33,6 +34,23 @@ fn answer(findings: &Findings, width: usize) -> Section {
         items.push(Item::line("No run is finished yet.", Tone::Plain));
     }
     Section::new(Some(headline(findings)), "sentences", items, usize::MAX, usize::MAX)
+}
+
+/// What each experiment answered, a line each; those that were not run, in one.
+fn experiments(findings: &Findings, width: usize) -> Section {
+    let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
+    let told = |experiment: &ExperimentFinding| {
+        let lead = format!("  {:<11} ", experiment.experiment.word());
+        Item::sentence(&lead, &experiment.answer, width, Tone::Plain)
+    };
+    let mut items: Vec<Item> = ran.map(told).collect();
+    let not: Vec<&str> =
+        findings.experiments.iter().filter(|experiment| !experiment.ran).map(|e| e.experiment.word()).collect();
+    if !not.is_empty() {
+        let text = format!("{} (the report says why)", not.join(", "));
+        items.push(Item::sentence("  not run     ", &text, width, Tone::Plain));
+    }
+    Section::new(Some("Experiments".to_string()), "experiments", items, usize::MAX, usize::MAX)
 }
 
 /// Such as `/data: 42 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1`.

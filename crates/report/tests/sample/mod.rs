@@ -29,6 +29,8 @@ pub fn machine() -> Machine {
 /// Findings of a study that has no run yet.
 pub fn empty() -> Findings {
     Findings {
+        experiments: Vec::new(),
+        rows: analyse::Rows::default(),
         target: "/data".into(),
         machine: machine(),
         filesystem: None,
@@ -178,6 +180,8 @@ pub fn full() -> Findings {
     levels[1].narrowest = true;
     let why = "sequential direct reads reach 1,800 MB/s: 91% of the 1,970 MB/s that the link advertises".to_string();
     Findings {
+        experiments: Vec::new(),
+        rows: analyse::Rows::default(),
         filesystem: Some(FileSystem { kind: "ext4".into(), ..FileSystem::default() }),
         device: Some(Device { name: "nvme0n1".into(), ..Device::default() }),
         runs: 216,

@@ -1,0 +1,107 @@
+//! What does each experiment say? The records of its plan enter; its rows, an answer in a sentence and its pictures
+//! leave.
+//!
+//! One file an experiment, of the same name as its plan in `study/src/plans`. `sequential` and `random` are not among
+//! them: they are what the rest of the findings is about.
+
+mod bands;
+mod rows;
+mod section;
+mod zones;
+
+use std::collections::BTreeMap;
+
+use record::{Environment, Record};
+use spec::{EngineName, Experiment, Question, Workload};
+
+pub use rows::{Rows, ZoneRow};
+pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
+
+use crate::CellFinding;
+use crate::cells::cell_of;
+
+/// What an experiment has to go by.
+pub(crate) struct Evidence<'a> {
+    pub question: &'a Question,
+    pub environment: &'a Environment,
+    /// Its cells, by workload.
+    pub cells: Vec<ExperimentCell<'a>>,
+}
+
+/// All runs of one workload of an experiment.
+pub(crate) struct ExperimentCell<'a> {
+    pub workload: Workload,
+    /// The engine that carried it.
+    pub engine: EngineName,
+    pub finding: CellFinding,
+    pub records: Vec<&'a Record>,
+}
+
+/// What an experiment says.
+pub(crate) struct Told {
+    /// One sentence, or two.
+    pub answer: String,
+    pub pictures: Vec<Picture>,
+}
+
+/// What stays the same whatever was measured: the question in a line, what the papers saw, and who analyses.
+pub(crate) struct Teller {
+    pub asks: &'static str,
+    pub papers: &'static str,
+    pub tell: fn(&Evidence, &mut Rows) -> Told,
+}
+
+fn teller(experiment: Experiment) -> Option<Teller> {
+    match experiment {
+        Experiment::Sequential | Experiment::Random => None,
+        Experiment::Zones => Some(zones::TELLER),
+        _ => None,
+    }
+}
+
+/// A section for each experiment that was asked for, and all their rows.
+pub(crate) fn tell(
+    question: &Question,
+    environment: &Environment,
+    records: &[Record],
+) -> (Vec<ExperimentFinding>, Rows) {
+    let mut rows = Rows::default();
+    let mut sections = Vec::new();
+    for experiment in &question.experiments {
+        let Some(teller) = teller(*experiment) else { continue };
+        let evidence = Evidence { question, environment, cells: cells_of(*experiment, records) };
+        let told = (!evidence.cells.is_empty()).then(|| (teller.tell)(&evidence, &mut rows));
+        let whys = environment.left_out.iter().filter(|left| left.experiment == *experiment).map(|left| &left.why);
+        let mut notes: Vec<String> = whys.map(|why| section::sentence(why)).collect();
+        if told.is_none() && notes.is_empty() {
+            notes.push("The time ended before it: give the study a larger budget.".to_string());
+        }
+        let ran = told.is_some();
+        let Told { answer, pictures } = told.unwrap_or(Told { answer: String::new(), pictures: Vec::new() });
+        let (asks, papers) = (teller.asks.to_string(), teller.papers.to_string());
+        sections.push(ExperimentFinding { experiment: *experiment, asks, ran, answer, pictures, notes, papers });
+    }
+    (sections, rows)
+}
+
+fn cells_of(experiment: Experiment, records: &[Record]) -> Vec<ExperimentCell<'_>> {
+    let mut groups: BTreeMap<(Workload, EngineName), Vec<&Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.run.experiment == Some(experiment)) {
+        groups.entry((record.run.workload, record.engine)).or_default().push(record);
+    }
+    let mut cells = Vec::new();
+    for ((workload, engine), mut records) in groups {
+        records.sort_by_key(|record| (record.run.pass, record.run.repeat));
+        if let Some(finding) = cell_of(&workload, engine, &records) {
+            cells.push(ExperimentCell { workload, engine, finding, records });
+        }
+    }
+    cells
+}
+
+impl Evidence<'_> {
+    /// The cells that moved bytes without errors.
+    pub fn sound(&self) -> impl Iterator<Item = &ExperimentCell<'_>> + Clone {
+        self.cells.iter().filter(|cell| cell.finding.mbps.value > 0.0 && cell.finding.errors == 0)
+    }
+}

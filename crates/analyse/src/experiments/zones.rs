@@ -1,0 +1,86 @@
+//! `zones`: is the target as fast at its end as at its beginning?
+
+use super::bands::bands;
+use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told, ZoneRow};
+use crate::{Interval, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "Is every part of the target as fast as every other, from its first byte to its last?",
+    papers: "In 2000 the inner band of a Quantum Atlas 10K gave 35% less than its outer one (17 against 24 MB/s), and \
+             that of a Quantum Fireball 40% less. A drive without tracks has no such bands: where it shows some, they \
+             speak of caches, of what was written when, or of several devices behind one name.",
+    tell,
+};
+
+/// Bands that differ by less are told from noise by their number alone, and nobody has to care.
+const ALIKE: f64 = 0.9;
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let mut places: Vec<(u64, &ExperimentCell)> =
+        evidence.sound().filter_map(|cell| Some((cell.workload.twist.region?.from.0, cell))).collect();
+    places.sort_by_key(|(from, _)| *from);
+    let Some((_, last)) = places.last() else {
+        return Told { answer: "No part of the target could be read.".to_string(), pictures: Vec::new() };
+    };
+    let span = last.records.first().map_or(0, |record| record.span_bytes);
+    let values: Vec<f64> = places.iter().map(|(_, cell)| cell.finding.mbps.value).collect();
+    for band in bands(&values, noise(&places)) {
+        // A band lasts until the next begins.
+        let to = places.get(band.end).map_or(span, |(from, _)| *from);
+        let means: Vec<f64> = values[band.clone()].to_vec();
+        let Interval { value, low, high } = Interval::of_means(&means);
+        rows.zones.push(ZoneRow { from_bytes: places[band.start].0, to_bytes: to, mbps: value, low, high });
+    }
+    Told { answer: answer(&rows.zones), pictures: vec![picture(&places, &rows.zones)] }
+}
+
+/// Standard error of a place's mean: the median over places, so that a few wild ones do not make it.
+fn noise(places: &[(u64, &ExperimentCell)]) -> f64 {
+    let error = |(_, cell): &(u64, &ExperimentCell)| {
+        let runs = &cell.finding.run_mbps;
+        let (count, mean) = (runs.len() as f64, cell.finding.mbps.value);
+        let squares: f64 = runs.iter().map(|run| (run - mean).powi(2)).sum();
+        (runs.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
+    };
+    let mut errors: Vec<f64> = places.iter().filter_map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    errors.get(errors.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn answer(zones: &[ZoneRow]) -> String {
+    let (first, last) = (zones[0], zones[zones.len() - 1]);
+    let rates = || zones.iter().map(|zone| zone.mbps);
+    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    match zones.len() {
+        2.. if least > ALIKE * most => {
+            format!("Nearly: from {} to {}, whatever the place.", format::mbps(least), format::mbps(most))
+        }
+        1 => format!("Yes: {} everywhere.", format::mbps(first.mbps)),
+        count => format!(
+            "No: it falls into {count} bands, from {} at the beginning to {} at the end ({} of it).",
+            format::mbps(first.mbps),
+            format::mbps(last.mbps),
+            format::percent(last.mbps / first.mbps),
+        ),
+    }
+}
+
+fn picture(places: &[(u64, &ExperimentCell)], zones: &[ZoneRow]) -> Picture {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let place =
+        |(from, cell): &(u64, &ExperimentCell)| Point::at(gib(*from), format::size(*from as f64), cell.finding.mbps);
+    let ends = |zone: &ZoneRow| {
+        [zone.from_bytes, zone.to_bytes]
+            .map(|at| Point::at(gib(at), format::size(at as f64), Interval::exact(zone.mbps)))
+    };
+    Picture {
+        title: "Throughput by place".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Place, GiB"),
+        y: Axis::even("MB/s"),
+        lines: vec![
+            Line { name: "measured".to_string(), points: places.iter().map(place).collect() },
+            Line { name: "bands".to_string(), points: zones.iter().flat_map(ends).collect() },
+        ],
+    }
+}

@@ -1,0 +1,50 @@
+//! Do a plan's commands, one by one, make the records that the study makes?
+
+use std::path::Path;
+use std::process::Command;
+
+use record::{Record, StudyFile};
+use tempfile::TempDir;
+
+fn halfpower(folder: &Path, words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_halfpower")).current_dir(folder).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn records(file: &Path) -> Vec<Record> {
+    let mut records = StudyFile::open(file).unwrap().records().unwrap();
+    records.sort_by_key(|record| (record.run.workload, record.run.pass, record.run.repeat));
+    records
+}
+
+const QUESTION: [&str; 8] =
+    ["sim:fixed=80us,rate=500MB/s,noise=3%", "--experiments", "zones", "--rw", "read", "--budget", "20s", "--output"];
+
+#[test]
+fn the_commands_of_a_plan_make_the_records_of_the_study() {
+    let folder = TempDir::new().unwrap();
+    let with = |command: &'static str, file: &'static str| [&[command], &QUESTION[..], &[file]].concat();
+    halfpower(folder.path(), &with("study", "whole.halfpower"));
+    let plan = halfpower(folder.path(), &with("plan", "parts.halfpower"));
+    assert!(plan.lines().count() > 60, "{plan}");
+    for line in plan.lines() {
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        halfpower(folder.path(), &words);
+    }
+    let [whole, parts] = ["whole.halfpower", "parts.halfpower"].map(|name| records(&folder.path().join(name)));
+    assert_eq!(whole, parts);
+    // With nothing left to measure the study is its report.
+    let again = halfpower(folder.path(), &with("study", "parts.halfpower"));
+    assert!(again.contains("zones"), "{again}");
+    assert_eq!(records(&folder.path().join("parts.halfpower")).len(), whole.len());
+}
+
+#[test]
+fn the_walks_are_planned_as_their_whole_grid() {
+    let folder = TempDir::new().unwrap();
+    let words = ["plan", "sim:", "--bs", "4KiB..64KiB", "--iodepth", "1..8", "--rw", "read", "--repeats", "2"];
+    let plan = halfpower(folder.path(), &words);
+    assert_eq!(plan.lines().count(), 2 * 5 * 4 * 2, "{plan}");
+    assert!(plan.lines().all(|line| line.starts_with("halfpower run sim:") && line.contains(" --runtime ")));
+}

@@ -1,0 +1,60 @@
+// The charts of the experiments: each is a picture as the findings describe it, drawn as lines, bars or a stack.
+// Findings enter, plotly's traces and layout leave, as in charts.js.
+
+'use strict';
+
+(() => {
+  const { number, colour, HOVER, SHAPES } = Charts;
+
+  const told = (line, point, y) => {
+    const interval = point.high > point.low ? `<br>95% interval ${number(point.low)} to ${number(point.high)}` : '';
+    return `<b>${line.name}</b><br>${point.label}<br>${number(point.y)} ${y.title}${interval}`;
+  };
+
+  function trace(picture, line, ink, shape) {
+    const points = line.points;
+    const reach = (end) => points.map((point) => Math.max(0, end(point)));
+    const shared = { name: line.name, y: points.map((point) => point.y),
+      customdata: points.map((point) => told(line, point, picture.y)), hovertemplate: HOVER };
+    const whiskers = points.some((point) => point.high > point.low) ? { error_y: { type: 'data', symmetric: false,
+      array: reach((point) => point.high - point.y), arrayminus: reach((point) => point.y - point.low),
+      color: ink, thickness: 1, width: 2 } } : {};
+    if (picture.kind === 'lines') {
+      return { ...shared, ...whiskers, x: points.map((point) => point.x), mode: 'lines+markers',
+        line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: shape } };
+    }
+    return { ...shared, ...(picture.kind === 'bars' ? whiskers : {}), type: 'bar',
+      x: points.map((point) => point.label), marker: { color: ink } };
+  }
+
+  // Places that have words of their own (block sizes, depths) are labelled by them, thinned where they are many.
+  function across(picture, look, width) {
+    if (picture.kind !== 'lines') return { type: 'category', gridcolor: look.line, tickangle: 'auto', automargin: true };
+    const places = new Map(picture.lines.flatMap((line) => line.points.map((point) => [point.x, point.label])));
+    const values = [...places.keys()].sort((a, b) => a - b);
+    const every = Math.max(1, Math.ceil((values.length * 64) / Math.max(width - 70, 100)));
+    const axis = { type: picture.x.log ? 'log' : 'linear', gridcolor: look.line, zeroline: false, tickvals: values,
+      ticktext: values.map((x, i) => (i % every === 0 ? places.get(x) : '')), tickangle: 0 };
+    return axis;
+  }
+
+  function picture(of, key, look, width) {
+    const [name, at] = key.split(' ');
+    const shown = of.findings.experiments.find((item) => item.experiment === name).pictures[Number(at)];
+    const count = shown.lines.length;
+    const data = shown.lines.map((line, i) => trace(shown, line, colour(look.steps, i, count), SHAPES[i % SHAPES.length]));
+    const y = shown.y.log ? Charts.logAxis(shown.lines.flatMap((line) => line.points.map((point) => point.y)),
+      Charts.round, look, 0.06) : { gridcolor: look.line, rangemode: 'tozero', zeroline: false };
+    const chart = Charts.layout(look, across(shown, look, width), y, shown.y.title);
+    chart.barmode = shown.kind === 'stack' ? 'stack' : 'group';
+    chart.bargap = 0.25;
+    chart.xaxis.title = { text: shown.x.title, font: { size: 12, color: look.soft }, standoff: 6 };
+    chart.showlegend = count > 1;
+    chart.legend = { orientation: 'h', x: 0, y: -0.28, font: { size: 12, color: look.ink } };
+    chart.margin.b = count > 1 ? 84 : 48;
+    chart.height = count > 4 ? 380 : 340;
+    return { data, layout: chart };
+  }
+
+  Charts.kinds.picture = picture;
+})();

@@ -1,0 +1,179 @@
+//! When does each run of the fixed plans come, and for how long? Questions and plans enter; runs leave in their order.
+//!
+//! One experiment after the other; within it repeat by repeat, reads before writes, and all else mixed by the
+//! study's seed, so that no drift passes for an effect.
+
+use std::collections::BTreeSet;
+
+use record::Environment;
+use spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+
+use crate::order::{mixed, seeded};
+use crate::planner::Step;
+use crate::plans::{Ask, Cell, plan};
+
+/// The part of their budget that windows fill; preparation takes the rest.
+const SHARE: f64 = 0.6;
+/// Shortest and longest window, in nanoseconds: throttles work in slices of 100 ms, and what takes longer than a
+/// second is measured in more runs instead.
+const WINDOW_NS: (f64, f64) = (100e6, 1e9);
+/// How much longer than its window a run is taken to be, until one was seen.
+const LENGTH: f64 = 1.5;
+
+/// The runs of all fixed plans, and which of them are done.
+#[derive(Debug, Clone)]
+pub(crate) struct Fixed {
+    runs: Vec<Run>,
+    done: BTreeSet<Name>,
+    given_up: BTreeSet<Workload>,
+    budget_ns: u64,
+    spent_ns: u64,
+}
+
+/// What tells runs apart, as in the study file.
+type Name = (Option<Experiment>, Workload, Pass, u32);
+
+fn name(run: &Run) -> Name {
+    (run.experiment, run.workload, run.pass, run.repeat)
+}
+
+impl Fixed {
+    /// The runs that `question` asks for beside the walks of block size and depth, in `budget`.
+    pub fn new(question: &Question, environment: &Environment, budget: Nanos) -> Self {
+        let ask = Ask { question, environment };
+        let cells = |experiment: &Experiment| plan(*experiment, &ask).ok().map(|cells| (*experiment, cells));
+        let plans: Vec<(Experiment, Vec<Cell>)> = question.experiments.iter().filter_map(cells).collect();
+        let count = |most: u32| -> u64 {
+            let of_cell = |cell: &Cell| cell.passes.len() as u64 * u64::from(repeats_of(cell, question).min(most));
+            plans.iter().flat_map(|(_, cells)| cells).map(of_cell).sum()
+        };
+        // Fewer repeats where all of them would leave none of them time.
+        let fits = |most: &u32| count(*most) as f64 * WINDOW_NS.0 <= budget.0 as f64 * SHARE;
+        let most = (1..=question.repeats.max(1)).rev().find(fits).unwrap_or(1);
+        let usual = (budget.0 as f64 * SHARE / count(most).max(1) as f64).clamp(WINDOW_NS.0, WINDOW_NS.1);
+        let runtime = question.runtime.unwrap_or(Nanos((usual / 1e6) as u64 * 1_000_000));
+        let mut runs = Vec::new();
+        for (experiment, cells) in &plans {
+            runs.extend(in_order(*experiment, cells, question, most, runtime));
+        }
+        Self { runs, done: BTreeSet::new(), given_up: BTreeSet::new(), budget_ns: budget.0, spent_ns: 0 }
+    }
+
+    /// All runs, done or not.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Takes in that `run` was measured, and what it took.
+    pub fn observe(&mut self, run: &Run, spent_ns: u64) {
+        self.done.insert(name(run));
+        self.spent_ns += spent_ns;
+    }
+
+    /// Leaves out all runs of a workload that cannot be measured.
+    pub fn give_up(&mut self, workload: &Workload) {
+        self.given_up.insert(*workload);
+    }
+
+    fn to_do(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| !self.done.contains(&name(run)) && !self.given_up.contains(&run.workload))
+    }
+
+    /// What comes next.
+    pub fn next(&self) -> Step {
+        match self.to_do().next() {
+            None => Step::Answered,
+            Some(run) if self.spent_ns > 0 && self.spent_ns + run.runtime.0 > self.budget_ns => Step::BudgetSpent,
+            Some(run) => Step::Run(*run),
+        }
+    }
+
+    /// How long they will still take.
+    pub fn left(&self) -> Nanos {
+        let expected: f64 = self.to_do().map(|run| run.runtime.0 as f64 * LENGTH).sum();
+        Nanos((expected as u64).min(self.budget_ns.saturating_sub(self.spent_ns)))
+    }
+}
+
+fn repeats_of(cell: &Cell, question: &Question) -> u32 {
+    cell.repeats.unwrap_or(question.repeats).max(1)
+}
+
+fn in_order(experiment: Experiment, cells: &[Cell], question: &Question, most: u32, runtime: Nanos) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for cell in cells {
+        for pass in cell.passes {
+            for repeat in 0..repeats_of(cell, question).min(most) {
+                let (workload, pass) = (cell.workload, *pass);
+                let seed = seeded(question.seed, &workload, pass, repeat);
+                runs.push(Run { experiment: Some(experiment), workload, repeat, pass, runtime, seed });
+            }
+        }
+    }
+    let writes = |run: &Run| run.workload.rw.direction() != Some(Direction::Read);
+    runs.sort_by_key(|run| (run.repeat, writes(run), mixed(run.seed)));
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Surroundings, TargetKind};
+    use spec::Bytes;
+
+    use super::*;
+
+    fn zones(budget_s: u64) -> (Question, Environment, Nanos) {
+        let question = Question { experiments: vec![Experiment::Zones], ..Question::about("d") };
+        let surroundings = Surroundings {
+            kind: TargetKind::Folder,
+            span: Bytes(1 << 30),
+            direct_unit: Some(Bytes(512)),
+            ..Surroundings::default()
+        };
+        (question, Environment { surroundings, ..Environment::default() }, Nanos(budget_s * 1_000_000_000))
+    }
+
+    #[test]
+    fn every_run_comes_once_and_windows_fit_the_budget() {
+        let (question, environment, budget) = zones(60);
+        let mut fixed = Fixed::new(&question, &environment, budget);
+        let (all, mut seen) = (fixed.runs().len(), Vec::new());
+        let windows: u64 = fixed.runs().iter().map(|run| run.runtime.0).sum();
+        assert!(windows <= budget.0 && windows >= budget.0 / 3, "{windows}");
+        while let Step::Run(run) = fixed.next() {
+            assert!(!seen.contains(&run), "{run:?} comes twice");
+            fixed.observe(&run, run.runtime.0);
+            seen.push(run);
+        }
+        assert_eq!((seen.len(), fixed.next(), fixed.left()), (all, Step::Answered, Nanos(0)));
+        // Repeat by repeat, so that a study cut short has all places alike.
+        assert!(seen.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
+        assert!(seen.windows(2).any(|pair| pair[0].workload > pair[1].workload), "the order is no order of places");
+    }
+
+    #[test]
+    fn a_small_budget_makes_fewer_repeats_and_ends() {
+        let (question, environment, budget) = zones(6);
+        let mut fixed = Fixed::new(&question, &environment, budget);
+        assert_eq!(fixed.runs().iter().map(|run| run.repeat).max(), Some(0));
+        let mut count = 0;
+        while let Step::Run(run) = fixed.next() {
+            fixed.observe(&run, 1_000_000_000);
+            count += 1;
+        }
+        assert_eq!((count, fixed.next()), (6, Step::BudgetSpent));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_asked_for_no_more() {
+        let (question, environment, budget) = zones(60);
+        let mut fixed = Fixed::new(&question, &environment, budget);
+        let Step::Run(first) = fixed.next() else { panic!("nothing to do") };
+        fixed.give_up(&first.workload);
+        while let Step::Run(run) = fixed.next() {
+            assert_ne!(run.workload, first.workload);
+            fixed.observe(&run, 1);
+        }
+        assert_eq!(fixed.next(), Step::Answered);
+    }
+}
