@@ -1,4 +1,5 @@
-//! What is an error number called? The names of <errno.h> for those that storage gives.
+//! What is an error number called? The names of <errno.h> for those that storage gives, and words for bytes that are
+//! not what was written.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,6 +9,15 @@ use std::fmt;
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// A read brought bytes that nobody wrote. This and the next three are no numbers of the system, whose end at 4095.
+    pub const CORRUPT: Self = Self(5001);
+    /// A read brought a part of one write and a part of another.
+    pub const TORN: Self = Self(5002);
+    /// A read brought what was there before the last write, which was lost.
+    pub const LOST: Self = Self(5003);
+    /// A read brought bytes that were written to another place.
+    pub const MISDIRECTED: Self = Self(5004);
+
     /// Its name, such as `EIO`; `errno 123` for one that storage does not usually give.
     pub fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self.0 {
@@ -46,6 +56,10 @@ impl Errno {
             122 => "EDQUOT",
             123 => "ENOMEDIUM",
             125 => "ECANCELED",
+            5001 => "corrupt",
+            5002 => "torn",
+            5003 => "lost",
+            5004 => "misdirected",
             other => return Cow::Owned(format!("errno {other}")),
         })
     }
@@ -66,5 +80,6 @@ mod tests {
         assert_eq!(Errno(5).name(), "EIO");
         assert_eq!(Errno(95).to_string(), "EOPNOTSUPP");
         assert_eq!(Errno(4000).name(), "errno 4000");
+        assert_eq!(Errno::MISDIRECTED.name(), "misdirected");
     }
 }

@@ -1,8 +1,12 @@
 //! What does the kernel's asynchronous interface give? Requests are queued, and one call sends and waits.
 
-use os::{Buffers, Clock, Ring, RingOperation, RunFile, Transfer};
+use std::sync::Arc;
+
+use os::{Clock, Ring, RingOperation, Transfer};
 use spec::Nanos;
 
+use crate::check::Check;
+use crate::outfit::Outfit;
 use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
 /// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
@@ -18,20 +22,27 @@ pub(crate) struct IoUring {
     ring: Ring,
     /// Whether there is a file that may be written to.
     writes: bool,
+    check: Option<Arc<Check>>,
     serial: u64,
 }
 
 impl IoUring {
-    pub(crate) fn new(file: Option<RunFile>, buffers: Buffers) -> Result<Self, EngineError> {
-        let writes = file.as_ref().is_some_and(|file| file.mode().write);
-        let ring = Ring::new(buffers, file).map_err(unavailable("io_uring"))?;
-        Ok(Self { clock: Clock::new(), ring, writes, serial: 0 })
+    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
+        let buffers = outfit.buffers().map_err(unavailable("io_uring"))?;
+        let writes = outfit.files.iter().any(|file| file.mode().write);
+        let ring = Ring::new(buffers, outfit.files).map_err(unavailable("io_uring"))?;
+        Ok(Self { clock: Clock::new(), ring, writes, check: outfit.check, serial: 0 })
     }
 
     fn stamp(&mut self, batch: &[Request]) {
         for request in batch.iter().filter(|request| request.operation == Operation::Write) {
             self.serial += 1;
-            self.ring.stamp(request.slot, request.length, self.serial);
+            match &self.check {
+                None => self.ring.stamp(request.slot, request.length, self.serial),
+                Some(check) => {
+                    check.seal(request.slot, &mut self.ring.slot_mut(request.slot)[..request.length as usize])
+                }
+            }
         }
     }
 }
@@ -55,7 +66,14 @@ impl Engine for IoUring {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let more = if least > 0 { self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE } else { 0 };
         self.ring.submit_and_wait(least + more).map_err(|error| EngineError::Call { call: "io_uring_enter", error })?;
+        let before = done.len();
         self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
+        if let Some(check) = &self.check {
+            for completion in &mut done[before..] {
+                let look = |moved| check.look(completion.slot, self.ring.slot(completion.slot), moved);
+                completion.result = completion.result.and_then(look);
+            }
+        }
         Ok(())
     }
 }

@@ -9,18 +9,30 @@ mod simulated;
 pub use simulated::{ProcessorAccount, Simulated};
 
 mod carry;
+mod check;
 mod errno;
 mod io_uring;
+mod ledger;
+mod mirror;
 mod null;
 mod open;
+mod outfit;
+mod pieces;
 mod pool;
+mod stripe;
 mod sync;
+mod unit;
+mod verified;
+mod volume;
 
 use spec::Nanos;
 
 pub use errno::Errno;
+pub use ledger::{Ledger, MOST_UNDER_WAY};
 pub(crate) use open::unavailable;
-pub use open::{Opened, io_uring_available, open};
+pub use open::{Opened, io_uring_available, open, open_volume};
+pub use unit::UNIT_BYTES;
+pub use volume::{Joint, Volume};
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,21 @@
-//! Which engine carries the requests? A file, a wish, a depth and a block size enter; an engine leaves.
+//! Which engine carries the requests? A file or a volume of several, a wish, a depth and a block size enter; an engine
+//! leaves.
 
-use os::{Buffers, OsError, RunFile};
+use os::{OsError, RunFile};
 use spec::{Bytes, EngineName};
 
 use crate::io_uring::IoUring;
 use crate::null::Null;
+use crate::outfit::Outfit;
 use crate::pool::Pool;
 use crate::sync::Sync;
+use crate::volume::Volume;
 use crate::{Engine, EngineError};
 
 /// Most bytes in one request: what io_uring registers as one buffer, and half of what Linux moves in one call.
 const MOST_BYTES: Bytes = Bytes(1 << 30);
+/// Bytes of all slots together that no machine has.
+const BEYOND_MEMORY: u64 = 1 << 48;
 
 /// An engine, ready for requests.
 pub struct Opened {
@@ -38,25 +43,42 @@ pub fn io_uring_available() -> Result<(), String> {
 /// # Errors
 /// [`EngineError::Unavailable`] where that engine cannot be had here, or cannot carry such requests.
 pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
-    let name = settle(name, file.is_some(), depth, || io_uring_available().is_ok());
+    open_volume(Volume::of(file), name, depth, bs, seed)
+}
+
+/// The same over a volume, whose requests may be cut into pieces for its members.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_volume(volume: Volume, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
+    let name = settle(name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
-    let buffers = || Buffers::new(depth, bs.0 as usize, seed).map_err(unavailable(name.word()));
-    let engine: Box<dyn Engine> = match (name, file) {
-        (EngineName::Null, _) => Box::new(Null::new(depth)),
-        (EngineName::IoUring, file) => Box::new(IoUring::new(file, buffers()?)?),
-        (EngineName::Sync, Some(file)) => Box::new(Sync::new(file, buffers()?)),
-        (EngineName::Pool, Some(file)) => Box::new(Pool::new(file, depth, bs, seed)?),
-        (EngineName::Sync | EngineName::Pool, None) => {
-            return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
-        }
-        (EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll | EngineName::Libaio | EngineName::Mmap, _)
-        | (EngineName::Memory, _) => return Err(refusal(name, "it is not built in".to_string())),
-        (EngineName::Simulated | EngineName::Auto, _) => {
-            return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
-        }
-    };
+    let engine = volume.open(depth, bs, seed, |outfit| bare(name, outfit))?;
     let most_in_flight = if name == EngineName::Sync { 1 } else { depth };
     Ok(Opened { engine, name, most_in_flight })
+}
+
+/// The engine of that name, as it stands under all others.
+fn bare(name: EngineName, outfit: Outfit) -> Result<Box<dyn Engine>, EngineError> {
+    let has_file = !outfit.files.is_empty();
+    Ok(match name {
+        EngineName::Null => Box::new(Null::new(outfit.slots)),
+        EngineName::IoUring => Box::new(IoUring::new(outfit)?),
+        EngineName::Sync if has_file => Box::new(Sync::new(outfit)?),
+        EngineName::Pool if has_file => Box::new(Pool::new(outfit)?),
+        EngineName::Sync | EngineName::Pool => {
+            return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
+        }
+        EngineName::Plain
+        | EngineName::Sqpoll
+        | EngineName::Iopoll
+        | EngineName::Libaio
+        | EngineName::Mmap
+        | EngineName::Memory => return Err(refusal(name, "it is not built in".to_string())),
+        EngineName::Simulated | EngineName::Auto => {
+            return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
+        }
+    })
 }
 
 /// What `auto` means here.
@@ -76,6 +98,12 @@ fn refuse_impossible(name: EngineName, depth: u32, bs: Bytes) -> Result<(), Engi
     }
     if bs.0 == 0 || bs > MOST_BYTES {
         return Err(refusal(name, format!("a request moves from 1 byte to {MOST_BYTES}, not {bs}")));
+    }
+    if u64::from(depth) * bs.0 >= BEYOND_MEMORY {
+        return Err(refusal(
+            name,
+            format!("{depth} times {bs} is no memory: take a smaller block size, or less depth"),
+        ));
     }
     Ok(())
 }

@@ -5,9 +5,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use os::{Buffers, Clock, RunFile};
-use spec::{Bytes, Nanos};
+use spec::Nanos;
 
 use crate::carry::carry_out;
+use crate::check::Check;
+use crate::outfit::Outfit;
 use crate::{Completion, Engine, EngineError, Request, unavailable};
 
 /// A worker needs little more than the call itself.
@@ -24,26 +26,28 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(file: RunFile, depth: u32, bs: Bytes, seed: u64) -> Result<Self, EngineError> {
-        let file = Arc::new(file);
-        let (done, completions) = sync_channel(depth as usize);
+    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
+        let file_of_slot = outfit.file_of_slot();
+        let Outfit { files, slots, slot_bytes, seed, check } = outfit;
+        let files: Vec<Arc<RunFile>> = files.into_iter().map(Arc::new).collect();
+        let (done, completions) = sync_channel(slots as usize);
         let mut pool = Self {
             clock: Clock::new(),
-            requests: Vec::with_capacity(depth as usize),
+            requests: Vec::with_capacity(slots as usize),
             completions,
             in_flight: 0,
-            workers: Vec::with_capacity(depth as usize),
+            workers: Vec::with_capacity(slots as usize),
         };
-        for slot in 0..depth {
+        for (slot, file) in (0..slots).zip(file_of_slot) {
             // An odd multiplier keeps the seeds of all slots apart.
             let seed = seed.wrapping_add(u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let buffer = Buffers::new(1, bs.0 as usize, seed).map_err(unavailable("pool"))?;
+            let buffer = Buffers::new(1, slot_bytes, seed).map_err(unavailable("pool"))?;
             let (request, requests) = sync_channel(1);
-            let (file, done) = (Arc::clone(&file), done.clone());
+            let (file, done, check) = (Arc::clone(&files[file as usize]), done.clone(), check.clone());
             let worker = Builder::new()
                 .name(format!("pool {slot}"))
                 .stack_size(STACK_BYTES)
-                .spawn(move || work(&file, buffer, &requests, &done))
+                .spawn(move || work(&file, buffer, check.as_deref(), &requests, &done))
                 .map_err(|error| EngineError::Call { call: "starting a thread of the pool", error })?;
             pool.requests.push(request);
             pool.workers.push(worker);
@@ -57,9 +61,15 @@ impl Pool {
     }
 }
 
-fn work(file: &RunFile, mut buffer: Buffers, requests: &Receiver<Request>, done: &SyncSender<Completion>) {
+fn work(
+    file: &RunFile,
+    mut buffer: Buffers,
+    check: Option<&Check>,
+    requests: &Receiver<Request>,
+    done: &SyncSender<Completion>,
+) {
     for (serial, request) in (0..).zip(requests) {
-        let result = carry_out(file, &mut buffer, 0, &request, serial);
+        let result = carry_out(file, (&mut buffer, 0), check, &request, serial);
         if done.send(Completion { slot: request.slot, result }).is_err() {
             break;
         }

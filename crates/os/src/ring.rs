@@ -52,7 +52,8 @@ pub struct Reaped {
     pub result: Result<u32, i32>,
 }
 
-/// An io_uring with one slot for each of its entries and one file, or none: then each transfer is a no-op.
+/// An io_uring with one slot for each of its entries and a file; or several, each with equally many of the slots; or
+/// none: then each transfer is a no-op.
 ///
 /// It may be made on one thread and used on another, but from the first [`Ring::submit_and_wait`] on it belongs to
 /// the thread that called it.
@@ -61,7 +62,7 @@ pub struct Ring {
     entrance: Entrance,
     buffers: ManuallyDrop<Buffers>,
     /// Keeps open what the ring was told of.
-    _file: Option<RunFile>,
+    _files: Vec<RunFile>,
     slots: Vec<Slot>,
     in_flight: usize,
     queued: u32,
@@ -84,6 +85,8 @@ enum Means {
 #[derive(Clone, Copy)]
 struct Slot {
     bytes: *mut u8,
+    /// Which of the registered files it reaches.
+    file: u32,
     in_flight: bool,
 }
 
@@ -92,40 +95,48 @@ struct Slot {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring whose slots are `buffers`, over `file`; without a file each transfer is a no-op that moves nothing
-    /// and is reported as if it had moved all.
+    /// A ring whose slots are `buffers`, over `files`: the first part of the slots reaches the first file, an equal
+    /// part the next. Without a file each transfer is a no-op that moves nothing and is reported as if it had moved
+    /// all.
     ///
     /// # Errors
     /// [`OsError::IoUring`] where the kernel has or allows none, or has not so many slots.
-    pub fn new(buffers: Buffers, file: Option<RunFile>) -> Result<Self, OsError> {
+    pub fn new(buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
         let count = buffers.count();
         if count > MOST_SLOTS {
             let why = format!("it holds {MOST_SLOTS} requests at most, not {count}: use less depth");
             return Err(OsError::IoUring { why });
         }
-        Self::over(set_up(count)?, buffers, file, true)
+        Self::over(set_up(count)?, buffers, files, true)
     }
 
     /// A ring over a bare one that has an entry for each buffer.
-    fn over(ring: IoUring, buffers: Buffers, file: Option<RunFile>, may_register: bool) -> Result<Self, OsError> {
-        if let Some(file) = &file {
-            let descriptors = [file.as_fd().as_raw_fd()];
+    fn over(
+        ring: IoUring,
+        buffers: Buffers,
+        files: impl IntoIterator<Item = RunFile>,
+        may_register: bool,
+    ) -> Result<Self, OsError> {
+        let files: Vec<RunFile> = files.into_iter().collect();
+        if !files.is_empty() {
+            let descriptors: Vec<_> = files.iter().map(|file| file.as_fd().as_raw_fd()).collect();
             ring.submitter().register_files(&descriptors).map_err(|error| refusal(&error))?;
         }
-        let slots: Vec<Slot> =
-            (0..buffers.count()).map(|slot| Slot { bytes: buffers.pointer(slot), in_flight: false }).collect();
+        let of_a_file = buffers.count().div_ceil(files.len().max(1) as u32);
+        let slot = |slot| Slot { bytes: buffers.pointer(slot), file: slot / of_a_file, in_flight: false };
+        let slots: Vec<Slot> = (0..buffers.count()).map(slot).collect();
         let addresses = slots.iter().map(|slot| slot.bytes);
-        let means = match &file {
-            None => Means::Nothing,
-            Some(_) if may_register && register(&ring, addresses, buffers.bytes_each()) => Means::Registered,
-            Some(_) => Means::Unregistered,
+        let means = match files.is_empty() {
+            true => Means::Nothing,
+            false if may_register && register(&ring, addresses, buffers.bytes_each()) => Means::Registered,
+            false => Means::Unregistered,
         };
         Ok(Self {
             disabled: ring.params().is_setup_single_issuer(),
             entrance: Entrance::new(ring.as_raw_fd()),
             ring: ManuallyDrop::new(ring),
             buffers: ManuallyDrop::new(buffers),
-            _file: file,
+            _files: files,
             slots,
             in_flight: 0,
             queued: 0,
@@ -153,6 +164,15 @@ impl Ring {
         self.buffers.slot(slot)
     }
 
+    /// The bytes of a slot, to be changed.
+    ///
+    /// # Panics
+    /// As [`Ring::slot`].
+    pub fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.assert_free(slot);
+        self.buffers.slot_mut(slot)
+    }
+
     /// Marks the bytes of a slot as [`Buffers::stamp`] does.
     ///
     /// # Panics
@@ -178,7 +198,7 @@ impl Ring {
                 refuse_in_flight(transfer.slot);
             }
             assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
-            let entry = entry(means, slot.bytes, transfer);
+            let entry = entry(means, *slot, transfer);
             // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out until
             // the kernel gives it back, and `drop` waits for that or leaves the buffers in place for good. Where an
             // assertion fails, those before it are queued but not counted, and so never sent beyond the count.
@@ -300,9 +320,9 @@ fn refuse_in_flight(slot: u32) -> ! {
 
 /// A transfer in the kernel's words.
 #[inline]
-fn entry(means: Means, bytes: *mut u8, transfer: Transfer) -> squeue::Entry {
+fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::Entry {
     let Transfer { slot, operation, offset, length } = transfer;
-    let (file, index) = (Fixed(0), slot as u16);
+    let (file, bytes, index) = (Fixed(place.file), place.bytes, slot as u16);
     let entry = match (means, operation) {
         (Means::Nothing, _) => opcode::Nop::new().build(),
         (_, RingOperation::Flush) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),

@@ -1,0 +1,140 @@
+//! Are the bytes right? What each slot's request has to hold, agreed between whoever issues requests and the engine
+//! that moves their bytes.
+//!
+//! The issuer (`verified.rs`) enters which part of the target a slot carries and what may be there; a volume in between
+//! enters which part of that each of its pieces is. The engine at the bottom, which has the buffers, seals what goes out
+//! and looks at what has come in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::errno::Errno;
+use crate::ledger::{Ledger, Sight, Verdict};
+use crate::unit::{UNIT_BYTES, look, seal};
+use crate::{Operation, Request};
+
+/// The agreement of one lane. Submitting orders what is entered here before what is read from it, so that nothing else
+/// has to.
+pub(crate) struct Check {
+    ledger: Arc<Ledger>,
+    /// One for each request's slot.
+    requests: Vec<Issued>,
+    /// One for each slot of the engine at the bottom.
+    pieces: Vec<Piece>,
+}
+
+/// What a slot carries.
+struct Issued {
+    first_unit: AtomicU64,
+    units: AtomicU32,
+    is_read: AtomicBool,
+    /// For each unit of a write its generation; of a read how it stood when it began.
+    expected: Vec<AtomicU64>,
+}
+
+/// Which part of a request a slot at the bottom carries.
+struct Piece {
+    request: u32,
+    units_before: AtomicU32,
+}
+
+impl Check {
+    /// For requests of at most `bs` bytes in `depth` slots; `request_of_slot` tells for each slot at the bottom whose
+    /// pieces it carries.
+    pub fn new(ledger: Arc<Ledger>, depth: u32, bs: u64, request_of_slot: impl Iterator<Item = u32>) -> Self {
+        let units = bs as usize / UNIT_BYTES;
+        let issued = || Issued {
+            first_unit: AtomicU64::new(0),
+            units: AtomicU32::new(0),
+            is_read: AtomicBool::new(false),
+            expected: (0..units).map(|_| AtomicU64::new(0)).collect(),
+        };
+        let piece = |request| Piece { request, units_before: AtomicU32::new(0) };
+        Self { ledger, requests: (0..depth).map(|_| issued()).collect(), pieces: request_of_slot.map(piece).collect() }
+    }
+
+    /// A request goes out.
+    pub fn begin(&self, request: &Request) {
+        let issued = &self.requests[request.slot as usize];
+        let units = match request.operation {
+            Operation::Flush => 0,
+            Operation::Read | Operation::Write => request.length / UNIT_BYTES as u32,
+        };
+        let first = request.offset / UNIT_BYTES as u64;
+        let is_read = request.operation == Operation::Read;
+        issued.first_unit.store(first, Relaxed);
+        issued.units.store(units, Relaxed);
+        issued.is_read.store(is_read, Relaxed);
+        for (unit, expected) in (first..).zip(&issued.expected).take(units as usize) {
+            let word = if is_read { self.ledger.sight(unit).0 } else { u64::from(self.ledger.begin_write(unit)) };
+            expected.store(word, Relaxed);
+        }
+    }
+
+    /// It has come back; `succeeded` says that all of it was done.
+    pub fn end(&self, slot: u32, succeeded: bool) {
+        let issued = &self.requests[slot as usize];
+        if !issued.is_read.load(Relaxed) {
+            let first = issued.first_unit.load(Relaxed);
+            for (unit, generation) in (first..).zip(&issued.expected).take(issued.units.load(Relaxed) as usize) {
+                self.ledger.end_write(unit, generation.load(Relaxed) as u32, succeeded);
+            }
+        }
+    }
+
+    /// A slot at the bottom carries what comes `bytes_before` bytes into its request.
+    pub fn cut(&self, slot: u32, bytes_before: u32) {
+        self.pieces[slot as usize].units_before.store(bytes_before / UNIT_BYTES as u32, Relaxed);
+    }
+
+    /// Fills what a slot at the bottom is about to write.
+    pub fn seal(&self, slot: u32, bytes: &mut [u8]) {
+        let (first, expected, _) = self.piece(slot);
+        for ((number, generation), unit) in (first..).zip(expected).zip(bytes.chunks_exact_mut(UNIT_BYTES)) {
+            seal(unit, self.ledger.mark(number, generation.load(Relaxed) as u32));
+        }
+    }
+
+    /// Looks at the `moved` bytes that came into a slot at the bottom, where it was a read; gives them back if they are
+    /// what may be there.
+    ///
+    /// # Errors
+    /// What is wrong with them: [`Errno::CORRUPT`], [`Errno::MISDIRECTED`], [`Errno::TORN`] or [`Errno::LOST`].
+    pub fn look(&self, slot: u32, bytes: &[u8], moved: u32) -> Result<u32, Errno> {
+        let (first, expected, is_read) = self.piece(slot);
+        if !is_read {
+            return Ok(moved);
+        }
+        let (mut fresh, mut stale, mut torn) = (false, false, false);
+        let (mut damaged, mut misdirected) = (false, false);
+        for ((number, then), unit) in (first..).zip(expected).zip(bytes[..moved as usize].chunks_exact(UNIT_BYTES)) {
+            let then = Sight(then.load(Relaxed));
+            match self.ledger.judge(number, then, look(unit, self.ledger.mark(number, then.oldest()))) {
+                Verdict::Unknown => {}
+                Verdict::Fresh => fresh = true,
+                Verdict::Stale => stale = true,
+                Verdict::Torn => torn = true,
+                Verdict::Misdirected => misdirected = true,
+                Verdict::Damaged => damaged = true,
+            }
+        }
+        match () {
+            () if damaged => Err(Errno::CORRUPT),
+            () if misdirected => Err(Errno::MISDIRECTED),
+            // One part of a request is there and another is not.
+            () if torn || (fresh && stale) => Err(Errno::TORN),
+            () if stale => Err(Errno::LOST),
+            () => Ok(moved),
+        }
+    }
+
+    /// The first unit of the piece in a slot at the bottom, what is expected from there on, and whether it is a read.
+    fn piece(&self, slot: u32) -> (u64, &[AtomicU64], bool) {
+        let piece = &self.pieces[slot as usize];
+        let issued = &self.requests[piece.request as usize];
+        let before = piece.units_before.load(Relaxed);
+        let units = issued.units.load(Relaxed).max(before);
+        let expected = &issued.expected[before as usize..units as usize];
+        (issued.first_unit.load(Relaxed) + u64::from(before), expected, issued.is_read.load(Relaxed))
+    }
+}

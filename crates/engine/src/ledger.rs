@@ -1,0 +1,284 @@
+//! How often was each unit of a target written? What may be found there follows from it.
+//!
+//! Shared by all lanes of a run and kept from run to run. Each unit has the *generation* that is certainly there, the
+//! latest that was begun, and how many writes to it are under way. Writes that overlap in time may land in any order:
+//! after them any of the generations begun since the last certain one may be found, until one comes alone.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::unit::{Found, Mark, UNIT_BYTES};
+
+/// What the units of a target hold by now.
+#[derive(Debug)]
+pub struct Ledger {
+    units: Vec<AtomicU64>,
+    /// Seed that each written unit carries.
+    seed: u64,
+}
+
+/// The state of a unit: fields of one word, so that it changes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State(u64);
+
+/// How it stood with a unit when a read began; it fits into one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sight(pub u64);
+
+impl Sight {
+    /// The oldest generation that may be found.
+    pub fn oldest(self) -> u32 {
+        State(self.0).settled()
+    }
+}
+
+/// What a reader thinks of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing is known of it, or it was being written.
+    Unknown,
+    /// One of the writes that may be found.
+    Fresh,
+    /// An older write, or none at all: a write was lost.
+    Stale,
+    /// Parts of two writes.
+    Torn,
+    /// Another unit's bytes.
+    Misdirected,
+    /// No unit.
+    Damaged,
+}
+
+/// Generations are counted modulo this.
+const GENERATIONS: u32 = 1 << 24;
+/// Most writes under way to one unit.
+pub const MOST_UNDER_WAY: u32 = (1 << 13) - 1;
+/// Some write has succeeded.
+const KNOWN: u64 = 1 << 61;
+/// Writes under way have overlapped.
+const OVERLAPPED: u64 = 1 << 62;
+/// Written since it was last read back.
+const UNREAD: u64 = 1 << 63;
+
+impl State {
+    fn settled(self) -> u32 {
+        self.0 as u32 & (GENERATIONS - 1)
+    }
+
+    fn begun(self) -> u32 {
+        (self.0 >> 24) as u32 & (GENERATIONS - 1)
+    }
+
+    fn under_way(self) -> u32 {
+        (self.0 >> 48) as u32 & MOST_UNDER_WAY
+    }
+
+    fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    fn with(self, settled: u32, begun: u32, under_way: u32) -> Self {
+        let flags = self.0 & (KNOWN | OVERLAPPED | UNREAD);
+        Self(flags | u64::from(settled) | u64::from(begun) << 24 | u64::from(under_way) << 48)
+    }
+
+    fn flagged(self, flag: u64, set: bool) -> Self {
+        Self(if set { self.0 | flag } else { self.0 & !flag })
+    }
+
+    fn write_begun(self) -> Self {
+        let overlaps = self.has(OVERLAPPED) || self.under_way() > 0;
+        self.with(self.settled(), (self.begun() + 1) % GENERATIONS, self.under_way() + 1)
+            .flagged(OVERLAPPED, overlaps)
+            .flagged(UNREAD, true)
+    }
+
+    fn write_ended(self, generation: u32, succeeded: bool) -> Self {
+        let under_way = self.under_way() - 1;
+        let alone = !self.has(OVERLAPPED) && self.begun() == generation;
+        let settled = if succeeded && alone { generation } else { self.settled() };
+        self.with(settled, self.begun(), under_way)
+            .flagged(OVERLAPPED, self.has(OVERLAPPED) && under_way > 0)
+            .flagged(KNOWN, self.has(KNOWN) || succeeded)
+    }
+}
+
+impl Ledger {
+    /// Nothing is known of a target of `bytes` yet; what is written to it will carry `seed`.
+    pub fn new(bytes: u64, seed: u64) -> Self {
+        let count = bytes.div_ceil(UNIT_BYTES as u64);
+        Self { units: (0..count).map(|_| AtomicU64::new(0)).collect(), seed }
+    }
+
+    /// Bytes of memory that a ledger of a target of `bytes` takes.
+    pub fn memory_bytes(bytes: u64) -> u64 {
+        bytes.div_ceil(UNIT_BYTES as u64) * 8
+    }
+
+    fn state(&self, unit: u64) -> State {
+        State(self.units[unit as usize].load(Ordering::Acquire))
+    }
+
+    fn change(&self, unit: u64, change: impl Fn(State) -> State) -> State {
+        let update = |state| Some(change(State(state)).0);
+        let cell = &self.units[unit as usize];
+        State(cell.fetch_update(Ordering::AcqRel, Ordering::Acquire, update).unwrap_or_else(|state| state))
+    }
+
+    /// A write to a unit begins; gives its generation.
+    pub(crate) fn begin_write(&self, unit: u64) -> u32 {
+        self.change(unit, State::write_begun).write_begun().begun()
+    }
+
+    /// That write has ended.
+    pub(crate) fn end_write(&self, unit: u64, generation: u32, succeeded: bool) {
+        self.change(unit, |state| state.write_ended(generation, succeeded));
+    }
+
+    /// How it stands with a unit now, for a read that begins.
+    pub(crate) fn sight(&self, unit: u64) -> Sight {
+        Sight(self.units[unit as usize].load(Ordering::Acquire))
+    }
+
+    /// What to think of what a read has found that began at `then`.
+    pub(crate) fn judge(&self, unit: u64, then: Sight, found: Found) -> Verdict {
+        let (then, now) = (State(then.0), self.state(unit));
+        if !then.has(KNOWN) {
+            return Verdict::Unknown;
+        }
+        let after = |later: u32| later.wrapping_sub(then.settled()) % GENERATIONS;
+        let admits = |generation: u32| generation < GENERATIONS && after(generation) <= after(now.begun());
+        // What is being written may be found half done.
+        let in_motion = then.under_way() > 0 || then.begun() != now.begun();
+        match found {
+            Found::Whole(mark) if mark.seed != self.seed => Verdict::Stale,
+            Found::Whole(mark) if mark.number != unit => Verdict::Misdirected,
+            Found::Whole(mark) if admits(mark.generation) => Verdict::Fresh,
+            Found::Whole(_) | Found::Zeros => Verdict::Stale,
+            Found::Torn | Found::Damaged if in_motion => Verdict::Unknown,
+            Found::Torn => Verdict::Torn,
+            Found::Damaged => Verdict::Damaged,
+        }
+    }
+
+    /// The mark of a unit in a certain generation.
+    pub(crate) fn mark(&self, unit: u64, generation: u32) -> Mark {
+        Mark { number: unit, seed: self.seed, generation }
+    }
+
+    /// Whether any unit of these bytes was written since it was last [`Ledger::was_read_back`].
+    pub fn is_unread(&self, bytes: Range<u64>) -> bool {
+        self.units_of(bytes).any(|unit| self.state(unit).has(UNREAD))
+    }
+
+    /// Takes these bytes as read back.
+    pub fn was_read_back(&self, bytes: Range<u64>) {
+        for unit in self.units_of(bytes) {
+            self.change(unit, |state| state.flagged(UNREAD, false));
+        }
+    }
+
+    /// The units that lie in these bytes, as far as there are any.
+    fn units_of(&self, bytes: Range<u64>) -> Range<u64> {
+        let unit = UNIT_BYTES as u64;
+        bytes.start / unit..bytes.end.div_ceil(unit).min(self.units.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(generation: u32) -> Found {
+        Found::Whole(Mark { number: 0, seed: 1, generation })
+    }
+
+    fn admitted(ledger: &Ledger) -> Vec<u32> {
+        let fresh = |generation: &u32| ledger.judge(0, ledger.sight(0), whole(*generation)) == Verdict::Fresh;
+        (0..10).filter(fresh).collect()
+    }
+
+    #[test]
+    fn one_write_after_the_other_leaves_the_last() {
+        let ledger = Ledger::new(512, 1);
+        assert_eq!(admitted(&ledger), []);
+        for wanted in 1..4 {
+            let generation = ledger.begin_write(0);
+            assert_eq!(generation, wanted);
+            ledger.end_write(0, generation, true);
+            assert_eq!(admitted(&ledger), [wanted]);
+        }
+    }
+
+    #[test]
+    fn writes_side_by_side_may_land_in_any_order_until_one_comes_alone() {
+        let ledger = Ledger::new(512, 1);
+        let first = ledger.begin_write(0);
+        ledger.end_write(0, first, true);
+        let (second, third) = (ledger.begin_write(0), ledger.begin_write(0));
+        assert_eq!(admitted(&ledger), [1, 2, 3], "both are under way");
+        ledger.end_write(0, third, true);
+        ledger.end_write(0, second, true);
+        assert_eq!(admitted(&ledger), [1, 2, 3], "nobody knows which came last");
+        let fourth = ledger.begin_write(0);
+        ledger.end_write(0, fourth, true);
+        assert_eq!(admitted(&ledger), [4]);
+    }
+
+    #[test]
+    fn the_very_first_writes_may_overlap_too() {
+        let ledger = Ledger::new(512, 1);
+        let (first, second) = (ledger.begin_write(0), ledger.begin_write(0));
+        ledger.end_write(0, second, true);
+        ledger.end_write(0, first, true);
+        assert!(admitted(&ledger).contains(&first) && admitted(&ledger).contains(&second));
+    }
+
+    #[test]
+    fn a_failed_write_may_have_happened_or_not() {
+        let ledger = Ledger::new(512, 1);
+        for succeeded in [true, false] {
+            let generation = ledger.begin_write(0);
+            ledger.end_write(0, generation, succeeded);
+        }
+        assert_eq!(admitted(&ledger), [1, 2]);
+    }
+
+    #[test]
+    fn a_read_may_find_what_was_there_when_it_began() {
+        let ledger = Ledger::new(512, 1);
+        let first = ledger.begin_write(0);
+        ledger.end_write(0, first, true);
+        let before = ledger.sight(0);
+        let second = ledger.begin_write(0);
+        ledger.end_write(0, second, true);
+        for generation in [first, second] {
+            assert_eq!(ledger.judge(0, before, whole(generation)), Verdict::Fresh);
+        }
+        assert_eq!(ledger.judge(0, before, Found::Damaged), Verdict::Unknown, "it was being written");
+        assert_eq!(ledger.judge(0, ledger.sight(0), whole(first)), Verdict::Stale);
+        assert_eq!(ledger.judge(0, ledger.sight(0), Found::Damaged), Verdict::Damaged);
+    }
+
+    #[test]
+    fn generations_go_round() {
+        let ledger = Ledger::new(512, 1);
+        let state = State(KNOWN).with(GENERATIONS - 1, GENERATIONS - 1, 0);
+        ledger.units[0].store(state.0, Ordering::Relaxed);
+        let generation = ledger.begin_write(0);
+        assert_eq!(generation, 0);
+        assert_eq!(admitted(&ledger), [0], "and the last of the round before");
+        ledger.end_write(0, generation, true);
+        assert_eq!(admitted(&ledger), [0]);
+    }
+
+    #[test]
+    fn what_was_read_back_is_remembered() {
+        let ledger = Ledger::new(4096, 1);
+        let generation = ledger.begin_write(3);
+        ledger.end_write(3, generation, true);
+        assert!(ledger.is_unread(1024..2048) && !ledger.is_unread(2048..1 << 20));
+        ledger.was_read_back(0..4096);
+        assert!(!ledger.is_unread(0..4096) && ledger.sight(3).oldest() == 1);
+    }
+}

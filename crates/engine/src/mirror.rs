@@ -1,0 +1,109 @@
+//! What does a second copy give? A mirror: writes go to both members, reads to one of them or, in parts, to both.
+//!
+//! Who reads where follows TwinStor's rule (Horst 1999, as Chung et al. 2000, section 8.4, tell it). Sequential reads
+//! are split by position once 256 KiB are outstanding: each member reads every other unit of that size. What is less
+//! than that is treated as random: it goes to the member with fewer requests to do, so that two requests have two arms.
+
+use std::sync::Arc;
+
+use spec::{Bytes, Nanos};
+
+use crate::check::Check;
+use crate::pieces::{Piece, Pieces, Places};
+use crate::{Completion, Engine, EngineError, Operation, Request};
+
+/// Bytes outstanding from which on sequential reads are split by position.
+const TURNS_FROM: u64 = 256 << 10;
+/// How many members there are.
+const COPIES: u32 = 2;
+
+/// Requests to two members with the same bytes (RAID 1).
+pub(crate) struct Mirror {
+    pieces: Pieces,
+    /// The only member that is read from; `None` is by the rule.
+    only: Option<u32>,
+    /// Bytes that one member reads before the other has its turn.
+    turn: u64,
+    /// Where the last read ended, and who read it.
+    last: (u64, u32),
+}
+
+impl Mirror {
+    /// Slots for `depth` requests of `bs` bytes, wherever they begin.
+    pub(crate) fn places(depth: u32, bs: Bytes) -> Places {
+        // A turn is at least half of such a request, which so has three parts at most, and two of them on one member.
+        let each = if bs.0 > TURNS_FROM { 2 } else { 1 };
+        Places { depth, members: COPIES, each }
+    }
+
+    pub(crate) fn new(
+        engine: Box<dyn Engine>,
+        places: Places,
+        bs: Bytes,
+        only: Option<u32>,
+        check: Option<Arc<Check>>,
+    ) -> Self {
+        let turn = (bs.0 / 2).next_multiple_of(TURNS_FROM).max(TURNS_FROM);
+        Self { pieces: Pieces::new(engine, places, check), only, turn, last: (u64::MAX, 0) }
+    }
+
+    fn read(&mut self, request: &Request) {
+        let Request { offset, length, .. } = *request;
+        let outstanding = self.pieces.bytes_under_way + u64::from(length);
+        let goes_on = offset == self.last.0;
+        let whole = |member| Piece { member, nth: 0, offset, length, before: 0 };
+        let member = match self.only {
+            Some(member) => member,
+            None if u64::from(length) >= TURNS_FROM || (goes_on && outstanding >= TURNS_FROM) => {
+                return self.read_in_turns(request);
+            }
+            None if goes_on => self.last.1,
+            None => self.less_busy(),
+        };
+        self.last = (offset + u64::from(length), member);
+        self.pieces.add(request, &whole(member));
+    }
+
+    fn read_in_turns(&mut self, request: &Request) {
+        let (mut before, mut nth) = (0, [0; COPIES as usize]);
+        while before < request.length {
+            let offset = request.offset + u64::from(before);
+            let length = (self.turn - offset % self.turn).min(u64::from(request.length - before)) as u32;
+            let member = (offset / self.turn % u64::from(COPIES)) as u32;
+            self.pieces.add(request, &Piece { member, nth: nth[member as usize], offset, length, before });
+            nth[member as usize] += 1;
+            before += length;
+            self.last = (offset + u64::from(length), member);
+        }
+    }
+
+    /// The member with fewer requests under way; of two that have equally many, the one that did not read last.
+    fn less_busy(&self) -> u32 {
+        match self.pieces.under_way[0].cmp(&self.pieces.under_way[1]) {
+            std::cmp::Ordering::Less => 0,
+            std::cmp::Ordering::Equal => 1 - self.last.1,
+            std::cmp::Ordering::Greater => 1,
+        }
+    }
+}
+
+impl Engine for Mirror {
+    fn now(&self) -> Nanos {
+        self.pieces.now()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.pieces.begin(request);
+            match request.operation {
+                Operation::Flush | Operation::Write => self.pieces.add_for_all(request),
+                Operation::Read => self.read(request),
+            }
+        }
+        self.pieces.send()
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.pieces.reap(least, done)
+    }
+}

@@ -1,0 +1,203 @@
+//! When is a request whole again that was cut into pieces? The part that a stripe and a mirror share: pieces enter an
+//! engine whose slots belong to the members in equal parts, and a request completes when all its pieces have.
+
+use std::sync::Arc;
+
+use spec::Nanos;
+
+use crate::check::Check;
+use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
+
+/// One engine under all members: a single wait serves them all, as no number of engines waited for in turn could.
+pub(crate) struct Pieces {
+    engine: Box<dyn Engine>,
+    check: Option<Arc<Check>>,
+    places: Places,
+    /// One for each slot.
+    whole: Vec<Whole>,
+    /// Requests that are not whole.
+    in_flight: usize,
+    /// Pieces under way to each member.
+    pub under_way: Vec<u32>,
+    /// Bytes of the pieces under way, over all members.
+    pub bytes_under_way: u64,
+    batch: Vec<Request>,
+    done: Vec<Completion>,
+    /// Which request and member each slot of the engine belongs to.
+    owner: Vec<Owner>,
+}
+
+/// How the slots of the engine are given to requests and members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Slots of requests.
+    pub depth: u32,
+    pub members: u32,
+    /// Most pieces of one request on one member.
+    pub each: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Owner {
+    slot: u32,
+    member: u32,
+    /// Bytes of the piece that it carries.
+    bytes: u32,
+}
+
+/// What has become of a request so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Whole {
+    /// Pieces under way.
+    left: u32,
+    /// Bytes that were asked for.
+    length: u32,
+    /// Bytes that pieces did not move.
+    lacking: u32,
+    error: Option<Errno>,
+}
+
+/// A part of a request for one member.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub member: u32,
+    /// Which of the request's pieces on this member it is.
+    pub nth: u32,
+    /// Where on the member it begins.
+    pub offset: u64,
+    pub length: u32,
+    /// Bytes of the request before it.
+    pub before: u32,
+}
+
+impl Places {
+    /// Slots of the engine in all.
+    pub fn count(self) -> u32 {
+        self.members.saturating_mul(self.depth).saturating_mul(self.each)
+    }
+
+    /// The request of each slot of the engine, in their order.
+    pub fn owners(self) -> impl Iterator<Item = u32> {
+        let pieces = move |slot| std::iter::repeat_n(slot, self.each as usize);
+        (0..self.members).flat_map(move |_| (0..self.depth).flat_map(pieces))
+    }
+
+    fn slot(self, slot: u32, piece: &Piece) -> u32 {
+        (piece.member * self.depth + slot) * self.each + piece.nth
+    }
+}
+
+impl Pieces {
+    pub fn new(engine: Box<dyn Engine>, places: Places, check: Option<Arc<Check>>) -> Self {
+        let count = places.count() as usize;
+        let member = |slot: usize| (slot as u32) / (places.depth * places.each);
+        let owner = |(at, slot)| Owner { slot, member: member(at), bytes: 0 };
+        Self {
+            engine,
+            check,
+            places,
+            whole: vec![Whole::default(); places.depth as usize],
+            in_flight: 0,
+            under_way: vec![0; places.members as usize],
+            bytes_under_way: 0,
+            batch: Vec::with_capacity(count),
+            done: Vec::with_capacity(count),
+            owner: places.owners().enumerate().map(owner).collect(),
+        }
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    /// A request begins; its pieces follow.
+    #[inline]
+    pub fn begin(&mut self, request: &Request) {
+        self.whole[request.slot as usize] = Whole { length: bytes_of(request, request.length), ..Whole::default() };
+        self.in_flight += 1;
+    }
+
+    /// Adds a piece of a request to what goes out with the next [`Pieces::send`].
+    #[inline]
+    pub fn add(&mut self, request: &Request, piece: &Piece) {
+        let slot = self.places.slot(request.slot, piece);
+        let Piece { offset, length, .. } = *piece;
+        self.batch.push(Request { slot, offset, length, ..*request });
+        self.whole[request.slot as usize].left += 1;
+        self.under_way[piece.member as usize] += 1;
+        let bytes = bytes_of(request, length);
+        self.bytes_under_way += u64::from(bytes);
+        self.owner[slot as usize].bytes = bytes;
+        if let Some(check) = &self.check {
+            check.cut(slot, piece.before);
+        }
+    }
+
+    /// The same request for every member, such as a flush.
+    pub fn add_for_all(&mut self, request: &Request) {
+        for member in 0..self.places.members {
+            self.add(request, &Piece { member, nth: 0, offset: request.offset, length: request.length, before: 0 });
+        }
+    }
+
+    /// Sends out what was added.
+    ///
+    /// # Errors
+    /// As [`Engine::submit`].
+    #[inline]
+    pub fn send(&mut self) -> Result<(), EngineError> {
+        self.engine.submit(&self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+
+    /// As [`Engine::reap`], for whole requests.
+    ///
+    /// # Errors
+    /// As [`Engine::reap`].
+    pub fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let least = done.len() + least.min(self.in_flight);
+        loop {
+            let wanted = if done.len() < least { self.fewest_left() } else { 0 };
+            self.done.clear();
+            self.engine.reap(wanted, &mut self.done)?;
+            let came = self.done.len();
+            for at in 0..came {
+                let completion = self.done[at];
+                self.take(completion, done);
+            }
+            if done.len() >= least || came == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Pieces that at least have to come before any request is whole.
+    fn fewest_left(&self) -> usize {
+        let left = self.whole.iter().map(|whole| whole.left).filter(|left| *left > 0);
+        left.min().unwrap_or(0) as usize
+    }
+
+    #[inline]
+    fn take(&mut self, completion: Completion, done: &mut Vec<Completion>) {
+        let Owner { slot, member, bytes } = self.owner[completion.slot as usize];
+        self.under_way[member as usize] -= 1;
+        self.bytes_under_way -= u64::from(bytes);
+        let whole = &mut self.whole[slot as usize];
+        whole.left -= 1;
+        match completion.result {
+            Ok(moved) => whole.lacking += bytes.saturating_sub(moved),
+            Err(errno) => whole.error = whole.error.or(Some(errno)),
+        }
+        if whole.left == 0 {
+            self.in_flight -= 1;
+            let moved = whole.length.saturating_sub(whole.lacking);
+            done.push(Completion { slot, result: whole.error.map_or(Ok(moved), Err) });
+        }
+    }
+}
+
+/// Bytes that a request means to move: a flush moves none, whatever its length says.
+fn bytes_of(request: &Request, length: u32) -> u32 {
+    if request.operation == Operation::Flush { 0 } else { length }
+}

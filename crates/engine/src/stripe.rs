@@ -1,0 +1,69 @@
+//! What do several members side by side give? A stripe: chunks of the target lie on the members in turn, and a request
+//! over a chunk's end becomes two.
+
+use std::sync::Arc;
+
+use spec::{Bytes, Nanos};
+
+use crate::check::Check;
+use crate::pieces::{Piece, Pieces, Places};
+use crate::{Completion, Engine, EngineError, Operation, Request};
+
+/// Requests spread over members, chunk by chunk (RAID 0).
+pub(crate) struct Stripe {
+    pieces: Pieces,
+    chunk: u64,
+    members: u64,
+}
+
+impl Stripe {
+    /// Slots for `depth` requests of `bs` bytes over `members`, wherever they begin; and the bytes of a slot.
+    pub(crate) fn places(depth: u32, bs: Bytes, chunk: Bytes, members: u32) -> (Places, Bytes) {
+        // A request may begin with the last byte of a chunk.
+        let most = (bs.0 - 1).div_ceil(chunk.0) + 1;
+        let each = most.div_ceil(u64::from(members)) as u32;
+        (Places { depth, members, each }, bs.min(chunk))
+    }
+
+    pub(crate) fn new(engine: Box<dyn Engine>, places: Places, chunk: Bytes, check: Option<Arc<Check>>) -> Self {
+        Self { chunk: chunk.0, members: u64::from(places.members), pieces: Pieces::new(engine, places, check) }
+    }
+
+    fn cut(&mut self, request: &Request) {
+        let Self { pieces, chunk, members } = self;
+        let (mut row, mut member) = (request.offset / *chunk / *members, request.offset / *chunk % *members);
+        let (first, mut within) = (member, request.offset % *chunk);
+        let (mut before, mut nth) = (0, 0);
+        while before < request.length {
+            let length = (*chunk - within).min(u64::from(request.length - before)) as u32;
+            let offset = row * *chunk + within;
+            pieces.add(request, &Piece { member: member as u32, nth, offset, length, before });
+            (before, within, member) = (before + length, 0, member + 1);
+            if member == *members {
+                (member, row) = (0, row + 1);
+            }
+            nth += u32::from(member == first);
+        }
+    }
+}
+
+impl Engine for Stripe {
+    fn now(&self) -> Nanos {
+        self.pieces.now()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.pieces.begin(request);
+            match request.operation {
+                Operation::Flush => self.pieces.add_for_all(request),
+                Operation::Read | Operation::Write => self.cut(request),
+            }
+        }
+        self.pieces.send()
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.pieces.reap(least, done)
+    }
+}

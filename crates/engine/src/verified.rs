@@ -1,0 +1,46 @@
+//! Is what is read what was written? An engine made of an engine: it enters each request in the ledger of its target,
+//! so that what the engine below reads can be told right from wrong.
+
+use std::sync::Arc;
+
+use spec::Nanos;
+
+use crate::check::Check;
+use crate::{Completion, Engine, EngineError, Request};
+
+/// Requests whose bytes are verified.
+pub(crate) struct Verified {
+    engine: Box<dyn Engine>,
+    check: Arc<Check>,
+    /// Bytes of the request in each slot.
+    lengths: Vec<u32>,
+}
+
+impl Verified {
+    pub(crate) fn new(engine: Box<dyn Engine>, check: Arc<Check>, depth: u32) -> Self {
+        Self { engine, check, lengths: vec![0; depth as usize] }
+    }
+}
+
+impl Engine for Verified {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.lengths[request.slot as usize] = request.length;
+            self.check.begin(request);
+        }
+        self.engine.submit(batch)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        self.engine.reap(least, done)?;
+        for completion in &done[before..] {
+            self.check.end(completion.slot, completion.result == Ok(self.lengths[completion.slot as usize]));
+        }
+        Ok(())
+    }
+}
