@@ -88,7 +88,7 @@ impl Story {
         }
         let (sum, runs) = self.mbps.entry(workload).or_default();
         (*sum, *runs) = (*sum + mbps, *runs + 1);
-        let Some(direction) = workload.rw.direction() else { return };
+        let Some(direction) = workload.rw.direction().filter(|_| run.walks()) else { return };
         let rank = (workload.cache.direct(), mbps);
         let best = self.best.entry(direction).or_insert((rank.0, rank.1, workload));
         if rank > (best.0, best.1) {
@@ -108,7 +108,14 @@ impl Story {
     /// The cell that is measured now, what it gave before, and throughput over block size of its path and depth.
     fn current(&self, run: &Run) -> String {
         let workload = run.workload;
-        let pass = if run.pass == Pass::Soaker { " beside the soaker" } else { "" };
+        let pass = match run.pass {
+            Pass::Plain => "",
+            Pass::Soaker => " beside the soaker",
+            Pass::Traced => " traced",
+        };
+        if let Some(experiment) = run.experiment.filter(|_| !run.walks()) {
+            return format!("{experiment}: now {}{}{pass}", words(&workload), workload.twist);
+        }
         let before = self.mean(&workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s before"));
         format!("{}  now {}{pass}{before}", self.sparkline(&workload), words(&workload))
     }
