@@ -17,7 +17,8 @@
     const shared = { name: line.name, y: points.map((point) => point.y),
       customdata: points.map((point) => told(line, point, picture.y)), hovertemplate: HOVER };
     const whiskers = points.some((point) => point.high > point.low) ? { error_y: { type: 'data', symmetric: false,
-      array: reach((point) => point.high - point.y), arrayminus: reach((point) => point.y - point.low),
+      array: reach((point) => point.high - point.y),
+      arrayminus: reach((point) => point.y - Math.max(point.low, 0)),
       color: ink, thickness: 1, width: 2 } } : {};
     if (picture.kind === 'lines') {
       return { ...shared, ...whiskers, x: points.map((point) => point.x), mode: 'lines+markers',
@@ -38,13 +39,23 @@
     return axis;
   }
 
+  // The axis holds every value; an interval of a few runs that is wider than that ends at its border.
+  function top(picture) {
+    const columns = new Map();
+    for (const point of picture.lines.flatMap((line) => line.points)) {
+      const place = picture.kind === 'stack' ? point.label : columns.size;
+      columns.set(place, (columns.get(place) || 0) + point.y);
+    }
+    return Math.max(...columns.values(), 1e-9) * (picture.kind === 'stack' ? 1.05 : 1.2);
+  }
+
   function picture(of, key, look, width) {
     const [name, at] = key.split(' ');
     const shown = of.findings.experiments.find((item) => item.experiment === name).pictures[Number(at)];
     const count = shown.lines.length;
     const data = shown.lines.map((line, i) => trace(shown, line, colour(look.steps, i, count), SHAPES[i % SHAPES.length]));
     const y = shown.y.log ? Charts.logAxis(shown.lines.flatMap((line) => line.points.map((point) => point.y)),
-      Charts.round, look, 0.06) : { gridcolor: look.line, rangemode: 'tozero', zeroline: false };
+      Charts.round, look, 0.06) : { gridcolor: look.line, zeroline: false, range: [0, top(shown)] };
     const chart = Charts.layout(look, across(shown, look, width), y, shown.y.title);
     chart.barmode = shown.kind === 'stack' ? 'stack' : 'group';
     chart.bargap = 0.25;

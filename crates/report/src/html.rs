@@ -15,6 +15,7 @@ use crate::html_answer::{answer, warnings};
 use crate::html_charts::{charts, paths};
 use crate::html_data::data;
 use crate::html_experiments::{experiments, section_id};
+use crate::html_format::heading;
 use crate::html_measured::{definitions, measured, raw_numbers};
 use crate::html_path::path_section;
 use crate::html_tables::half_power_and_cost;
@@ -94,7 +95,7 @@ fn head(findings: &Findings) -> Markup {
 }
 
 /// The sections that the page has for these findings: where the link goes, and its word.
-fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
+fn sections(findings: &Findings) -> Vec<(&'static str, String)> {
     let charted = !paths(findings).is_empty();
     let tabled = !findings.curves.is_empty() || !findings.cost.is_empty();
     let all = [
@@ -110,11 +111,16 @@ fn sections(findings: &Findings) -> Vec<(&'static str, &'static str)> {
         (true, ("measured", "Method")),
         (true, ("words", "Words")),
     ];
-    let mut sections: Vec<_> = all.into_iter().filter(|(there, _)| *there).map(|(_, section)| section).collect();
+    let there = all.into_iter().filter(|(there, _)| *there);
+    let mut sections: Vec<_> = there.map(|(_, (id, word))| (id, word.to_string())).collect();
     // Where many were asked for, one link leads to the first of them, so that the banner stays a line.
-    let own = findings.experiments.iter().map(|experiment| (section_id(experiment), experiment.experiment.word()));
-    let own: Vec<_> =
-        if own.len() > 4 { own.take(1).map(|(id, _)| (id, "Experiments")).collect() } else { own.collect() };
+    let own =
+        findings.experiments.iter().map(|experiment| (section_id(experiment), heading(experiment.experiment.word())));
+    let own: Vec<_> = if own.len() > 4 {
+        own.take(1).map(|(id, _)| (id, "Experiments".to_string())).collect()
+    } else {
+        own.collect()
+    };
     let place = sections.len() - 2;
     sections.splice(place..place, own);
     sections

@@ -20,11 +20,14 @@ pub fn answer(findings: &Findings) -> Markup {
                 @for sentence in &findings.verdict { p.long[sentence.chars().count() > HEADLINE] { (sentence) } }
             }
             @if !findings.cells.is_empty() { p.confidence { (confidence(findings)) } }
-            div.tiles {
-                (peak_tile(findings, Direction::Read))
-                (peak_tile(findings, Direction::Write))
-                (half_power_tile(findings))
-                (cost_tile(findings))
+            // A study of other experiments alone has no such figures; their sections have their own.
+            @if !findings.cells.is_empty() || findings.experiments.is_empty() {
+                div.tiles {
+                    (peak_tile(findings, Direction::Read))
+                    (peak_tile(findings, Direction::Write))
+                    (half_power_tile(findings))
+                    (cost_tile(findings))
+                }
             }
         }
     }

@@ -34,17 +34,16 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     Told { answer: answer(&rows.zones), pictures: vec![picture(&places, &rows.zones)] }
 }
 
-/// Standard error of a place's mean: the median over places, so that a few wild ones do not make it.
+/// Standard error of a place's mean, from the squares of all places together: few runs of one place say little.
 fn noise(places: &[(u64, &ExperimentCell)]) -> f64 {
-    let error = |(_, cell): &(u64, &ExperimentCell)| {
-        let runs = &cell.finding.run_mbps;
-        let (count, mean) = (runs.len() as f64, cell.finding.mbps.value);
-        let squares: f64 = runs.iter().map(|run| (run - mean).powi(2)).sum();
-        (runs.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
-    };
-    let mut errors: Vec<f64> = places.iter().filter_map(error).collect();
-    errors.sort_by(f64::total_cmp);
-    errors.get(errors.len() / 2).copied().unwrap_or(0.0)
+    let (mut squares, mut freedom, mut runs) = (0.0, 0.0, 0.0);
+    for (_, cell) in places {
+        let (own, mean) = (&cell.finding.run_mbps, cell.finding.mbps.value);
+        squares += own.iter().map(|run| (run - mean).powi(2)).sum::<f64>();
+        freedom += own.len() as f64 - 1.0;
+        runs += own.len() as f64 / places.len() as f64;
+    }
+    if freedom > 0.0 { (squares / freedom / runs).sqrt() } else { 0.0 }
 }
 
 fn answer(zones: &[ZoneRow]) -> String {
