@@ -57,7 +57,7 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
     WriteCache::put_back_stale();
     Ok(match target {
         Target::Simulated(disk) => Box::new(SimulatedPlace::new(disk.clone())),
-        Target::Several(several) => bail!("{several} cannot be measured yet: name one of its members"),
+        Target::Several(several) => Box::new(RealPlace::open_several(several, &wanted)?),
         Target::Null => Box::new(RealPlace::null(&wanted)?),
         Target::Path(path) => Box::new(RealPlace::open(path, &wanted)?),
     })

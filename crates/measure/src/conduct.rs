@@ -33,7 +33,11 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
     if stop.load(Ordering::Relaxed) {
         return Err(MeasureError::Interrupted);
     }
-    let sum = Sum::of(&tallies);
+    let mut sum = Sum::of(&tallies);
+    let paid_ios = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios;
+    for (kind, count) in place.read_back(run, stop)? {
+        *sum.errors.entry(kind).or_default() += count;
+    }
     Ok(Record {
         run: *run,
         engine,
@@ -48,7 +52,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
         achieved_depth: sum.latency.sum_ns() as f64 / (sum.elapsed_ns - sum.flush_ns).max(1) as f64,
-        cpu: Cpu { ios: sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios, ..cpu },
+        cpu: Cpu { ios: paid_ios, ..cpu },
         latency: sum.latency,
         errors: sum.errors,
         series: sum.series,

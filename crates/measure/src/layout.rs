@@ -1,13 +1,14 @@
 //! Our own file: written whole before anything of it is read, so that no unwritten extent is measured.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use os::{DataFile, Mode};
-use spec::{Bytes, Direction, EngineName, Nanos, Pattern, Rw, Workload};
+use engine::Opened;
+use os::Mode;
+use spec::{Bytes, Direction, Nanos, Pattern, Rw, Workload};
 
 use crate::MeasureError;
 use crate::offsets::Offsets;
-use crate::real::Wanted;
 use crate::window::{Terms, Window};
 
 /// Bytes of a request while laying out; the file is a multiple of it.
@@ -15,57 +16,51 @@ pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 /// Smallest file that is laid out: the deepest large requests of a study fit into it twice.
 pub(crate) const LEAST_BYTES: u64 = 64 << 20;
 /// Requests in flight while laying out.
-const DEPTH: u32 = 8;
+pub(crate) const DEPTH: u32 = 8;
 
-/// Writes `bytes` of `data`, or fewer where that would take longer than `limit`; gives what was written.
-///
-/// # Errors
-/// Where there is no room, a write fails, or `stop` was set.
-pub(crate) fn lay_out(
-    data: &DataFile,
-    bytes: u64,
-    direct: bool,
-    wanted: &Wanted,
-    limit: Nanos,
-    stop: &AtomicBool,
-) -> Result<u64, MeasureError> {
-    data.allocate(bytes)?;
-    // The least is written whatever it takes; the limit is for the rest.
-    let mut written = 0;
-    for (end, limit) in [(LEAST_BYTES.min(bytes), Nanos(u64::MAX / 2)), (bytes, limit)] {
-        if written < end {
-            written += write_range(data, written..end, direct, wanted, limit, stop)?;
-        }
-    }
-    Ok(written)
+/// How a file is opened to be laid out.
+pub(crate) fn mode(direct: bool) -> Mode {
+    Mode { direct, durable: false, write: true }
 }
 
-fn write_range(
-    data: &DataFile,
-    range: std::ops::Range<u64>,
-    direct: bool,
-    wanted: &Wanted,
-    runtime: Nanos,
+/// Writes the first `bytes` through the engine that `open` gives, or fewer where that would take longer than `limit`;
+/// gives what was written. `path` is how an error calls the place.
+///
+/// # Errors
+/// Where a write fails, or `stop` was set.
+pub(crate) fn lay_out(
+    path: &Path,
+    bytes: u64,
+    seed: u64,
+    limit: Nanos,
     stop: &AtomicBool,
+    open: impl Fn() -> Result<Opened, MeasureError>,
 ) -> Result<u64, MeasureError> {
-    let file = data.reopen(Mode { direct, durable: false, write: true })?;
-    let workload = Workload {
-        rw: Rw::of(Pattern::Sequential, Direction::Write),
-        bs: Bytes(BLOCK_BYTES),
-        iodepth: DEPTH,
-        ..Workload::default()
-    };
-    let mut opened = engine::open(Some(file), EngineName::Auto, DEPTH, workload.bs, wanted.seed)?;
-    let offsets = Offsets::new(&workload, &range, true, wanted.seed);
-    let terms = Terms { runtime, flush: true };
-    let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(MeasureError::Interrupted);
+    // The least is written whatever it takes; the limit is for the rest, and what is less than a block comes last.
+    let no_limit = Nanos(u64::MAX / 2);
+    let mut written = 0;
+    for (end, runtime) in [(LEAST_BYTES.min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
+        let is_tail = end - written.min(end) < BLOCK_BYTES;
+        if written >= end || (runtime == Nanos(0) && !is_tail) {
+            continue;
+        }
+        let runtime = if is_tail { no_limit } else { runtime };
+        let bs = Bytes(BLOCK_BYTES.min(end - written));
+        let rw = Rw::of(Pattern::Sequential, Direction::Write);
+        let workload = Workload { rw, bs, iodepth: DEPTH, ..Workload::default() };
+        let mut opened = open()?;
+        let offsets = Offsets::new(&workload, &(written..end), true, seed);
+        let terms = Terms { runtime, flush: true };
+        let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(MeasureError::Interrupted);
+        }
+        if let Some((errno, count)) = tally.errors.first() {
+            let name = errno.name();
+            let what = format!("{count} writes failed with {name} while it was laid out: name another place");
+            return Err(MeasureError::Target { path: path.to_path_buf(), what });
+        }
+        written += tally.bytes;
     }
-    if let Some((errno, count)) = tally.errors.first() {
-        let what =
-            format!("{count} writes failed with {} while its file was laid out: name another place", errno.name());
-        return Err(MeasureError::Target { path: data.path().to_path_buf(), what });
-    }
-    Ok(tally.bytes)
+    Ok(written)
 }

@@ -14,8 +14,8 @@ const SECTOR_BYTES: u64 = 512;
 /// Where to look.
 #[derive(Debug, Clone)]
 pub(crate) struct Witness {
-    /// The statistics of the device under the target.
-    device: Option<PathBuf>,
+    /// The statistics of the devices under the target.
+    devices: Vec<PathBuf>,
     pressure: PathBuf,
 }
 
@@ -28,21 +28,22 @@ pub(crate) struct Sight {
 }
 
 impl Witness {
-    /// A witness of the whole device of this kernel name, where there is one.
-    pub(crate) fn of(device: Option<&str>) -> Self {
+    /// A witness of the whole devices of these kernel names, all together.
+    pub(crate) fn of(devices: &[String]) -> Self {
         Self {
-            device: device.map(|name| PathBuf::from("/sys/block").join(name).join("stat")),
+            devices: devices.iter().map(|name| PathBuf::from("/sys/block").join(name).join("stat")).collect(),
             pressure: PathBuf::from("/proc/pressure"),
         }
     }
 
     pub(crate) fn look(&self) -> Sight {
         let pressure = |kind| fs::read_to_string(self.pressure.join(kind)).ok().and_then(|text| some_stalled_ns(&text));
-        let device = self.device.as_ref().and_then(|stat| fs::read_to_string(stat).ok());
+        let moved = self.devices.iter().map(|stat| moved_bytes(&fs::read_to_string(stat).ok()?));
+        let moved: Option<Vec<u64>> = moved.collect();
         Sight {
             pressure_io_ns: pressure("io"),
             pressure_cpu_ns: pressure("cpu"),
-            device_bytes: device.and_then(|text| moved_bytes(&text)),
+            device_bytes: moved.filter(|moved| !moved.is_empty()).map(|moved| moved.iter().sum()),
         }
     }
 
@@ -97,7 +98,7 @@ mod tests {
     fn what_happened_is_the_difference_and_unknown_stays_unknown() {
         let folder = tempfile::tempdir().unwrap();
         let stat = folder.path().join("stat");
-        let witness = Witness { device: Some(stat.clone()), pressure: folder.path().to_path_buf() };
+        let witness = Witness { devices: vec![stat.clone()], pressure: folder.path().to_path_buf() };
         fs::write(&stat, "0 0 100 0 0 0 0 0").unwrap();
         let then = witness.look();
         fs::write(&stat, "0 0 130 0 0 0 8 0").unwrap();

@@ -1,5 +1,6 @@
 //! Where do runs happen? The one interface that real and virtual time share.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -64,6 +65,13 @@ pub trait Place {
     /// # Errors
     /// Where that fails; the run is lost then, the place is not.
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError>;
+    /// Reads back what a run that is verified has written, from every copy; gives what was found wrong, by kind.
+    ///
+    /// # Errors
+    /// Where that cannot be done, or [`MeasureError::Interrupted`] when `stop` was set.
+    fn read_back(&mut self, _run: &Run, _stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        Ok(BTreeMap::new())
+    }
     /// Starts the processors' account for a run of this pass, which may take a moment for its baseline.
     ///
     /// # Errors

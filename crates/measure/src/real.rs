@@ -1,29 +1,32 @@
 //! Runs on a real target, in real time.
 //!
-//! A folder, a file or a device enters; the place checks what may be done with it, lays out its own file where
-//! there is none, empties (or fills) the page cache before each run, and opens engines.
+//! A folder, a file or a device enters, or several of them that make one target; the place checks what may be done with
+//! each, lays out its own file where there is none, empties (or fills) the page cache before each run, and opens
+//! engines.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use os::{Alignment, DataFile, Kind, Mode};
+use engine::{Joint, Opened, Volume};
+use os::{Kind, Mode};
 use probe::Root;
 use record::{Environment, Surroundings, TargetKind};
-use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Workload};
+use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Several, Workload};
 
 use crate::MeasureError;
 use crate::account::MachineAccount;
 use crate::harness::Harness;
+use crate::joined::{Arrangement, Joined, Way, environment_of};
 use crate::layout;
+use crate::ledgers::{self, Ledgers};
+use crate::member::{Member, USUAL_BYTES};
 use crate::noise::Witness;
 use crate::page_cache;
 use crate::place::{Account, Lane, Place, Prepared};
-
-/// What a folder is given where no size is asked for.
-const USUAL_BYTES: u64 = 1 << 30;
 
 /// What is wanted of a real target.
 #[derive(Debug, Clone)]
@@ -49,15 +52,17 @@ pub struct Wanted {
 /// A real target.
 pub struct RealPlace {
     wanted: Wanted,
-    /// What requests reach; `None` for `null:`.
-    data: Option<DataFile>,
-    /// Whether the data is our own file, to be laid out.
-    ours: bool,
-    /// Where a scratch file may be made.
-    scratch: PathBuf,
-    /// What direct requests must be multiples of; `None` where there is no direct I/O.
-    alignment: Option<Alignment>,
+    /// What requests reach; none for `null:`.
+    members: Vec<Member>,
+    joined: Joined,
+    /// Kernel name of the device under each member.
+    devices: Vec<Option<String>>,
+    /// Devices that take part in the run in progress, as far as their own count can be held against it.
+    witnessed: Vec<String>,
+    /// Bytes of each member that are used.
     span_bytes: u64,
+    /// What was written to be verified, as long as nothing else was written.
+    ledgers: Option<Ledgers>,
     environment: Environment,
     harness: Harness,
     began: Instant,
@@ -73,11 +78,12 @@ impl RealPlace {
         let environment = Environment { machine, ..Environment::default() };
         Ok(Self {
             wanted: wanted.clone(),
-            data: None,
-            ours: false,
-            scratch: PathBuf::new(),
-            alignment: Some(Alignment { memory_bytes: 1, offset_bytes: 1 }),
+            members: Vec::new(),
+            joined: Joined::single(0),
+            devices: Vec::new(),
+            witnessed: Vec::new(),
             span_bytes: wanted.size.map_or(USUAL_BYTES, |size| size.0),
+            ledgers: None,
             environment,
             harness: Harness::default(),
             began: Instant::now(),
@@ -89,39 +95,69 @@ impl RealPlace {
     /// # Errors
     /// Where it is none of these, may not be used so, or holds data that nobody gave up.
     pub fn open(path: &Path, wanted: &Wanted) -> Result<Self, MeasureError> {
-        let kind = os::data_file::kind(path)?;
-        let ours = kind == Kind::Folder;
-        let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
-        let span_bytes = if ours { room_for(path, wanted)? } else { part_of(path, &data, wanted)? };
-        let environment = probe::probe_path(&Root::live(), path).map_err(|error| MeasureError::Target {
-            path: path.to_path_buf(),
-            what: format!("cannot be looked up: {error}"),
-        })?;
+        Self::over(&[path.to_path_buf()], Joined::single(1), wanted)
+    }
+
+    /// Several of these as one target.
+    ///
+    /// # Errors
+    /// As [`Self::open`], for any of them; and where one is named twice.
+    pub fn open_several(several: &Several, wanted: &Wanted) -> Result<Self, MeasureError> {
+        Self::over(&several.members, Joined::of(several), wanted)
+    }
+
+    fn over(paths: &[PathBuf], joined: Joined, wanted: &Wanted) -> Result<Self, MeasureError> {
+        refuse_twice(paths)?;
+        let members = paths.iter().map(|path| Member::open(path, wanted)).collect::<Result<Vec<_>, _>>()?;
+        let probed = paths.iter().map(|path| {
+            probe::probe_path(&Root::live(), path).map_err(|error| MeasureError::Target {
+                path: path.clone(),
+                what: format!("cannot be looked up: {error}"),
+            })
+        });
+        let mut probed = probed.collect::<Result<Vec<Environment>, _>>()?;
+        let devices = probed.iter().map(|place| place.device.as_ref().map(|device| device.name.clone())).collect();
+        let environment = if probed.len() == 1 { probed.remove(0) } else { environment_of(paths, probed) };
         let mut place = Self {
             wanted: wanted.clone(),
-            ours,
-            scratch: scratch_beside(path, kind),
-            alignment: data.direct_alignment()?,
-            data: Some(data),
-            span_bytes,
+            members,
+            joined,
+            devices,
+            witnessed: Vec::new(),
+            span_bytes: 0,
+            ledgers: None,
             environment,
             harness: Harness::default(),
             began: Instant::now(),
         };
+        place.span_bytes = place.common_bytes();
         place.note_engine();
-        place.environment.surroundings = place.surroundings(kind);
+        place.environment.surroundings = place.surroundings();
         Ok(place)
     }
 
+    /// Bytes that every member has, without what is left of the last chunk.
+    fn common_bytes(&self) -> u64 {
+        let least = self.members.iter().map(|member| member.span_bytes).min().unwrap_or(self.span_bytes);
+        least - least % self.joined.unit()
+    }
+
     /// What experiments can do here.
-    fn surroundings(&self, kind: Kind) -> Surroundings {
-        let kind = match kind {
-            Kind::Folder => TargetKind::Folder,
-            Kind::Block => TargetKind::Device,
-            Kind::Regular | Kind::Other => TargetKind::File,
+    fn surroundings(&self) -> Surroundings {
+        let all = |kind| self.members.iter().all(|member| member.kind == kind);
+        let kind = match () {
+            () if all(Kind::Folder) => TargetKind::Folder,
+            () if all(Kind::Block) => TargetKind::Device,
+            () => TargetKind::File,
         };
-        let direct_unit = self.alignment.map(|alignment| Bytes(u64::from(alignment.offset_bytes)));
-        Surroundings { kind, span: Bytes(self.span_bytes), members: 1, direct_unit, cannot: BTreeMap::new() }
+        let (span, members) = (Bytes(self.span_bytes), self.members.len() as u32);
+        Surroundings { kind, span, members, direct_unit: self.direct_unit(), cannot: BTreeMap::new() }
+    }
+
+    /// What direct requests must be multiples of; `None` where some member takes none.
+    fn direct_unit(&self) -> Option<Bytes> {
+        let units = self.members.iter().map(|member| Some(u64::from(member.alignment?.offset_bytes)));
+        units.collect::<Option<Vec<u64>>>().map(|units| Bytes(units.into_iter().max().unwrap_or(1)))
     }
 
     fn note_engine(&mut self) {
@@ -133,79 +169,93 @@ impl RealPlace {
     }
 
     fn path(&self) -> PathBuf {
-        self.data.as_ref().map_or_else(|| PathBuf::from("null:"), |data| data.path().to_path_buf())
+        self.members.first().map_or_else(|| PathBuf::from("null:"), |member| member.data.path().to_path_buf())
     }
 
-    /// Empties the page cache of the span where it holds any, and says what it still holds.
-    fn empty_page_cache(&self) -> Result<Option<u64>, MeasureError> {
-        let Some(data) = &self.data else { return Ok(None) };
-        if self.wanted.drop_caches {
+    fn refuse<T>(&self, what: String) -> Result<T, MeasureError> {
+        Err(MeasureError::Target { path: self.path(), what })
+    }
+
+    fn arrange(&self, workload: &Workload) -> Result<Arrangement, MeasureError> {
+        self.joined.arrange(&workload.twist).or_else(|what| self.refuse(what))
+    }
+
+    /// Empties or fills the page cache of the members that take part; gives what it holds then of the one of which it
+    /// holds most.
+    fn set_page_cache(&self, members: usize, warm: bool) -> Result<Option<u64>, MeasureError> {
+        if self.wanted.drop_caches && !warm && members > 0 {
             page_cache::drop_all()?;
         }
-        page_cache::empty(data, self.span_bytes, &self.scratch)
+        let mut most = None;
+        for member in &self.members[..members] {
+            let bytes = self.span_bytes;
+            let held = if warm { member.fill_page_cache(bytes)? } else { member.empty_page_cache(bytes)? };
+            most = most.max(held);
+        }
+        Ok(most)
     }
 
-    /// Fills the page cache with the span, and says what it holds of it.
-    fn fill_page_cache(&self) -> Result<Option<u64>, MeasureError> {
-        self.data.as_ref().map_or(Ok(None), |data| page_cache::fill(data, self.span_bytes))
+    /// The members' files of one lane as a volume.
+    fn volume(&self, lane: usize, arrangement: Arrangement, joint: Joint, mode: Mode) -> Result<Volume, MeasureError> {
+        let members = &arrangement.lanes()[lane];
+        let files = members.iter().map(|member| self.members[*member].data.reopen(mode));
+        let ledger = self.ledgers.as_ref().and_then(|ledgers| ledgers.each.get(lane).map(Arc::clone));
+        Ok(Volume { files: files.collect::<Result<_, _>>()?, joint, ledger })
+    }
+
+    /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
+    fn keep_ledgers(&mut self, workload: &Workload, arrangement: Arrangement) -> Result<(), MeasureError> {
+        if !workload.twist.verify {
+            self.ledgers = self.ledgers.take().filter(|_| !workload.rw.writes());
+            return Ok(());
+        }
+        if self.ledgers.as_ref().is_some_and(|ledgers| ledgers.arrangement == arrangement) {
+            return Ok(());
+        }
+        let span = arrangement.span_bytes(self.span_bytes);
+        self.ledgers = Some(Ledgers::new(arrangement, span, self.wanted.seed));
+        let mode = layout::mode(self.direct_unit().is_some());
+        for lane in 0..arrangement.lanes().len() {
+            let open = || {
+                let volume = self.volume(lane, arrangement, arrangement.joint(), mode)?;
+                let block = Bytes(layout::BLOCK_BYTES);
+                Ok(engine::open_volume(volume, EngineName::Auto, layout::DEPTH, block, self.wanted.seed)?)
+            };
+            let (never, no_limit) = (AtomicBool::new(false), Nanos(u64::MAX / 2));
+            layout::lay_out(&self.path(), span, self.wanted.seed, no_limit, &never, open)?;
+        }
+        let ledgers = self.ledgers.iter().flat_map(|ledgers| &ledgers.each);
+        ledgers.for_each(|ledger| ledger.was_read_back(0..span));
+        Ok(())
+    }
+
+    /// The engine of one lane.
+    fn open_lane(
+        &self,
+        run: &Run,
+        (lane, index): (usize, u32),
+        arrangement: Arrangement,
+        joint: Joint,
+    ) -> Result<Opened, MeasureError> {
+        let Workload { rw, bs, iodepth, cache, engine, twist, .. } = run.workload;
+        let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
+        let volume = self.volume(lane, arrangement, joint, mode)?;
+        let ledger = volume.ledger.filter(|_| twist.verify);
+        let seed = self.wanted.seed ^ run.seed.rotate_left(index);
+        Ok(engine::open_volume(Volume { ledger, ..volume }, engine, iodepth, bs, seed)?)
     }
 }
 
-/// A folder for a scratch file: the target itself, its own, or for a device the system's.
-fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
-    match (kind, path.parent()) {
-        (Kind::Folder, _) => path.to_path_buf(),
-        (Kind::Regular, Some(parent)) if parent != Path::new("") => parent.to_path_buf(),
-        (Kind::Regular, _) => PathBuf::from("."),
-        _ => std::env::temp_dir(),
+/// A path that is named twice would be two members on one and the same data.
+fn refuse_twice(paths: &[PathBuf]) -> Result<(), MeasureError> {
+    for (at, path) in paths.iter().enumerate() {
+        let whole = |path: &PathBuf| path.canonicalize().ok().filter(|path| !path.is_dir());
+        if whole(path).is_some() && paths[..at].iter().any(|other| whole(other) == whole(path)) {
+            let what = "is named twice, and its members would write over each other: name another one".to_string();
+            return Err(MeasureError::Target { path: path.clone(), what });
+        }
     }
-}
-
-/// A file or device that was there before us: written to only where that was allowed aloud.
-fn open_foreign(path: &Path, kind: Kind, wanted: &Wanted) -> Result<DataFile, MeasureError> {
-    let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
-    if wanted.writes && !wanted.overwrite && kind != Kind::Other {
-        return refuse(
-            "holds data that halfpower did not create: writing would lose it, so add --overwrite if it may be lost"
-                .to_string(),
-        );
-    }
-    let data = DataFile::open(path, wanted.writes)?;
-    if wanted.writes
-        && kind == Kind::Block
-        && let Some(point) = os::mounts::mounted_at(data.device()?)
-    {
-        return refuse(format!("is mounted at {} and is never written to: name another device", point.display()));
-    }
-    Ok(data)
-}
-
-/// Bytes to lay out in a folder: what was asked, or the usual as far as a quarter of the free space remains.
-fn room_for(folder: &Path, wanted: &Wanted) -> Result<u64, MeasureError> {
-    let free = os::data_file::free_bytes(folder)?;
-    let most = free - free / 4;
-    let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
-    let what = match wanted.size {
-        Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
-        _ if bytes < layout::LEAST_BYTES => format!(
-            "has no room for a file of {} ({free} bytes are free): free some, or name another folder",
-            Bytes(layout::LEAST_BYTES)
-        ),
-        _ => return Ok(bytes),
-    };
-    Err(MeasureError::Target { path: folder.to_path_buf(), what })
-}
-
-/// Bytes to use of a file or device: what was asked, or all of it.
-fn part_of(path: &Path, data: &DataFile, wanted: &Wanted) -> Result<u64, MeasureError> {
-    let all = data.size_bytes()?;
-    let what = match wanted.size {
-        _ if all == 0 => "is empty: name a file that holds data, or a folder".to_string(),
-        Some(size) if size.0 > all => format!("holds {} and --size {size} is more: ask for less", Bytes(all)),
-        Some(size) => return Ok(size.0),
-        None => return Ok(all),
-    };
-    Err(MeasureError::Target { path: path.to_path_buf(), what })
+    Ok(())
 }
 
 impl Place for RealPlace {
@@ -223,91 +273,113 @@ impl Place for RealPlace {
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let bs = workload.bs;
+        let arrangement = self.arrange(workload)?;
         if workload.cache.direct() {
-            let Some(alignment) = self.alignment else {
+            let Some(unit) = self.direct_unit() else {
                 return Err(os::OsError::NoDirect { path: self.path() }.into());
             };
-            let unit = Bytes(u64::from(alignment.offset_bytes));
             if !bs.0.is_multiple_of(unit.0) {
                 return Err(MeasureError::Unaligned { bs, unit });
             }
+            if let Way::Stripe(chunk) = arrangement.way
+                && !chunk.0.is_multiple_of(unit.0)
+            {
+                return self.refuse(format!("takes direct I/O in multiples of {unit}: let chunk be one, not {chunk}"));
+            }
         }
+        let span = arrangement.span_bytes(self.span_bytes);
         let needed = Bytes(bs.0.saturating_mul(u64::from(workload.threads)));
-        let used = workload.twist.used(self.span_bytes);
+        let used = workload.twist.used(span);
         if needed.0 > used.end - used.start || bs.0 > u64::from(u32::MAX / 2) {
             let span = Bytes(used.end - used.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
+        }
+        if workload.twist.verify {
+            if self.members.is_empty() {
+                return self.refuse("holds nothing that could be verified: leave --verify out".to_string());
+            }
+            if self.members.iter().any(|member| !member.ours) && !self.wanted.writes {
+                return self
+                    .refuse("is only read, and --verify checks what it has written: add --overwrite".to_string());
+            }
+            let memory = self.environment.machine.memory.0;
+            ledgers::admit(workload, arrangement.lanes().len(), span, memory).or_else(|what| self.refuse(what))?;
         }
         Ok(())
     }
 
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
-        let Some(data) = &self.data else {
-            return Ok(());
-        };
-        if self.ours {
-            let asked = span.map_or(self.span_bytes, |span| span.0);
-            let limit = if span.is_some() { Nanos(u64::MAX / 2) } else { self.wanted.layout_limit };
-            self.span_bytes = layout::lay_out(data, asked, self.alignment.is_some(), &self.wanted, limit, stop)?;
-            self.environment.surroundings.span = Bytes(self.span_bytes);
-            if self.span_bytes < asked {
-                let (got, asked) = (Bytes(self.span_bytes), Bytes(asked));
-                self.environment
-                    .notes
-                    .push(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"));
-            } else if self.wanted.size.is_none() && asked < USUAL_BYTES {
-                self.environment.notes.push(format!(
-                    "the file has {} instead of {}, so that a quarter of the free space remains",
-                    Bytes(asked),
-                    Bytes(USUAL_BYTES)
-                ));
-            }
-        } else if let Ok(Some(unwritten @ 1..)) = data.unwritten_bytes(0..self.span_bytes) {
-            self.environment.notes.push(format!(
-                "{} of {} bytes were never written: reading them measures the file system, not the medium",
-                unwritten, self.span_bytes
-            ));
+        let limit = Nanos(match span {
+            Some(_) => u64::MAX / 2,
+            None => self.wanted.layout_limit.0 / self.members.len().max(1) as u64,
+        });
+        for member in &mut self.members {
+            let asked = span.map_or(member.span_bytes, |span| span.0);
+            let note = member.make_ready(asked, &self.wanted, limit, stop)?;
+            self.environment.notes.extend(note);
         }
+        self.span_bytes = self.common_bytes();
+        self.environment.surroundings.span = Bytes(self.span_bytes);
         Ok(())
     }
 
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
-        let Workload { rw, bs, iodepth, threads, cache, engine, .. } = run.workload;
+        let Workload { rw, bs, threads, cache, engine, .. } = run.workload;
+        let arrangement = self.arrange(&run.workload)?;
+        self.keep_ledgers(&run.workload, arrangement)?;
         let warm = self.wanted.page_cache == PageCache::Warm && !cache.direct();
-        let cached_bytes = if warm { self.fill_page_cache()? } else { self.empty_page_cache()? };
-        let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
-        let Range { start: from, end } = run.workload.twist.used(self.span_bytes);
+        let cached_bytes = self.set_page_cache(arrangement.members, warm)?;
+        self.witnessed = witnessed(arrangement, &self.devices);
+        let Range { start: from, end } = run.workload.twist.used(arrangement.span_bytes(self.span_bytes));
         let used = end - from;
         let share = used / u64::from(threads);
         let share = share - share % bs.0;
         let mut name = engine;
-        let lanes = (0..threads)
-            .map(|index| {
-                let file = self.data.as_ref().map(|data| data.reopen(mode)).transpose()?;
-                let seed = self.wanted.seed ^ run.seed.rotate_left(index);
-                let opened = engine::open(file, engine, iodepth, bs, seed)?;
+        let mut lanes = Vec::new();
+        for lane in 0..arrangement.lanes().len() {
+            for thread in 0..threads {
+                let opened = self.open_lane(run, (lane, lanes.len() as u32), arrangement, arrangement.joint())?;
                 name = opened.name;
                 let range = match rw.pattern() {
-                    Pattern::Sequential => from + share * u64::from(index)..from + share * (u64::from(index) + 1),
+                    Pattern::Sequential => from + share * u64::from(thread)..from + share * (u64::from(thread) + 1),
                     Pattern::Random => from..from + used,
                 };
-                Ok(Lane {
-                    engine: opened.engine,
-                    // A sync engine holds one request at a time; slots that only wait would show as depth.
-                    depth: opened.most_in_flight,
-                    range,
-                })
-            })
-            .collect::<Result<Vec<_>, MeasureError>>()?;
-        let buffered = !cache.direct() && self.data.is_some();
+                // A sync engine holds one request at a time; slots that only wait would show as depth.
+                lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range });
+            }
+        }
+        let buffered = !cache.direct() && !self.members.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
         let once = buffered && reads && !warm;
         Ok(Prepared { lanes, engine: name, cached_bytes, once, flush: buffered && rw.writes() })
     }
 
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        let Workload { rw, bs, twist, .. } = run.workload;
+        let mut wrong = BTreeMap::new();
+        if !twist.verify || !rw.writes() {
+            return Ok(wrong);
+        }
+        let arrangement = self.arrange(&run.workload)?;
+        self.set_page_cache(arrangement.members, false)?;
+        let Range { start, end } = twist.used(arrangement.span_bytes(self.span_bytes));
+        let blocks = (start + twist.shift.0, bs.0 as u32, end);
+        let Some(ledgers) = &self.ledgers else { return Ok(wrong) };
+        for (lane, ledger) in ledgers.each.iter().enumerate() {
+            for joint in arrangement.copies() {
+                let mut opened = self.open_lane(run, (lane, 0), arrangement, joint)?;
+                let depth = opened.most_in_flight;
+                for (kind, count) in ledgers::read_back(opened.engine.as_mut(), ledger, blocks, depth, stop)? {
+                    *wrong.entry(kind).or_default() += count;
+                }
+            }
+            ledger.was_read_back(start..end);
+        }
+        Ok(wrong)
+    }
+
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        let device = self.environment.device.as_ref().map(|device| device.name.as_str());
-        Ok(Box::new(MachineAccount::new(pass, Witness::of(device)).map_err(MeasureError::Account)?))
+        Ok(Box::new(MachineAccount::new(pass, Witness::of(&self.witnessed)).map_err(MeasureError::Account)?))
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
@@ -321,4 +393,14 @@ impl Place for RealPlace {
     fn unix_ms(&self) -> u64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
     }
+}
+
+/// The devices whose count of bytes is that of the run: each once. A mirror's move another number of bytes than were
+/// asked for, and where one of the devices is not known, the rest says nothing.
+fn witnessed(arrangement: Arrangement, devices: &[Option<String>]) -> Vec<String> {
+    let of_members: Option<Vec<String>> = devices[..arrangement.members].iter().cloned().collect();
+    let mut known = of_members.filter(|_| arrangement.way != Way::Mirror).unwrap_or_default();
+    known.sort_unstable();
+    known.dedup();
+    known
 }

@@ -1,8 +1,10 @@
 //! What do the flags ask? Arguments enter; a question, the place for it, and the command that asks it again leave.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, bail};
 use measure::Place;
-use spec::{Cache, Direction, Nanos, PageCache, Question, Rw, Target, Workload};
+use spec::{Cache, Direction, Nanos, PageCache, Question, Rw, Several, Target, Workload};
 
 use super::{Purpose, place};
 use crate::args::QuestionArgs;
@@ -18,11 +20,14 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     if args.runtime == Some(Nanos(0)) {
         bail!("--runtime 0 measures nothing; give it a time such as 1s");
     }
+    let whole = |path: &PathBuf| {
+        path.canonicalize().with_context(|| format!("{}: name a folder, a file or a device", path.display()))
+    };
     let target = match &args.target {
-        Target::Path(path) => {
-            let whole = path.canonicalize();
-            let whole = whole.with_context(|| format!("{}: name a folder, a file or a device", path.display()))?;
-            whole.display().to_string()
+        Target::Path(path) => whole(path)?.display().to_string(),
+        Target::Several(several) => {
+            let members = several.members.iter().map(whole).collect::<Result<_>>()?;
+            Several { members, ..several.clone() }.to_string()
         }
         other => other.to_string(),
     };
@@ -58,6 +63,7 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
     let mut directions = once_each(&args.rw);
     let ours = match &args.target {
         Target::Path(path) => path.is_dir(),
+        Target::Several(several) => several.members.iter().all(|path| path.is_dir()),
         _ => true,
     };
     if ours || args.common.overwrite || !directions.contains(&Direction::Write) {
@@ -78,7 +84,7 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
 }
 
 fn caches(args: &QuestionArgs) -> Result<Vec<Cache>> {
-    let has_page_cache = matches!(args.target, Target::Path(_));
+    let has_page_cache = matches!(args.target, Target::Path(_) | Target::Several(_));
     if !has_page_cache && args.cache.iter().any(|cache| !cache.direct()) {
         bail!("{} has no page cache: leave --cache out, or use --cache device", args.target);
     }

@@ -16,7 +16,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.page_cache == PageCache::Warm && workload.cache.direct() {
         anyhow::bail!("--page-cache warm is passed by with --cache {}: add --cache both", workload.cache);
     }
-    let purpose = Purpose::of_run(&args.common, workload.rw.writes(), args.page_cache);
+    let writes = workload.rw.writes() || workload.twist.verify;
+    let purpose = Purpose::of_run(&args.common, writes, args.page_cache);
     let mut place = place(&args.target, &args.common, &purpose)?;
     place.admits(&workload)?;
     let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;

@@ -1,0 +1,213 @@
+//! How do members make one target in a run? The target's own way and what the run turns enter; which members take part,
+//! in which way, and how many bytes that gives leave.
+
+use std::path::PathBuf;
+
+use engine::Joint;
+use record::{Environment, Level};
+use spec::{Bytes, Join, Rate, Several, Twist};
+
+/// Members of a target and how they are joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Joined {
+    /// As the target's name says.
+    join: Join,
+    chunk: Bytes,
+    /// How many members there are.
+    count: usize,
+}
+
+/// The members of one run: the first so many, in one of the ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrangement {
+    pub members: usize,
+    pub way: Way,
+}
+
+/// What a lane reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Each lane one member of its own.
+    Each,
+    /// Every lane all members, by chunks.
+    Stripe(Bytes),
+    /// Every lane both members.
+    Mirror,
+}
+
+impl Joined {
+    /// A single path; or none.
+    pub fn single(count: usize) -> Self {
+        Self { join: Join::Each, chunk: Several::USUAL_CHUNK, count }
+    }
+
+    pub fn of(several: &Several) -> Self {
+        Self { join: several.join, chunk: several.chunk, count: several.members.len() }
+    }
+
+    /// How a run uses them.
+    ///
+    /// # Errors
+    /// Why it cannot, in a sentence.
+    pub fn arrange(&self, twist: &Twist) -> Result<Arrangement, String> {
+        let (join, wanted) = (twist.join.unwrap_or(self.join), twist.members as usize);
+        if wanted > self.count.max(1) {
+            let members =
+                if self.count > 1 { format!("{} members", self.count) } else { "a single member".to_string() };
+            return Err(format!("has {members} and --members {wanted} is more: ask for fewer"));
+        }
+        let members = if wanted == 0 { self.count } else { wanted };
+        let way = match join {
+            Join::Mirror if members > 2 => return Ok(Arrangement { members: 2, way: Way::Mirror }),
+            Join::Mirror if members < 2 && twist.join.is_some() && wanted != 1 => {
+                return Err("is a single path, and a mirror takes two: name two, as in mirror:A,B".to_string());
+            }
+            _ if members < 2 => Way::Each,
+            Join::Each => Way::Each,
+            Join::Stripe => Way::Stripe(self.chunk),
+            Join::Mirror => Way::Mirror,
+        };
+        Ok(Arrangement { members, way })
+    }
+
+    /// What each member's bytes must be a multiple of, so that a stripe of them has no rest.
+    pub fn unit(&self) -> u64 {
+        if self.count > 1 { self.chunk.0 } else { 1 }
+    }
+}
+
+impl Arrangement {
+    /// Bytes of the target that a lane reaches, where each member gives `of_member`.
+    pub fn span_bytes(&self, of_member: u64) -> u64 {
+        match self.way {
+            Way::Each | Way::Mirror => of_member,
+            Way::Stripe(_) => of_member.saturating_mul(self.members.max(1) as u64),
+        }
+    }
+
+    /// Which members the lanes of one thread reach: a lane each.
+    pub fn lanes(&self) -> Vec<Vec<usize>> {
+        match self.way {
+            Way::Each if self.members == 0 => vec![Vec::new()],
+            Way::Each => (0..self.members).map(|member| vec![member]).collect(),
+            Way::Stripe(_) | Way::Mirror => vec![(0..self.members).collect()],
+        }
+    }
+
+    pub fn joint(&self) -> Joint {
+        match self.way {
+            Way::Each => Joint::Single,
+            Way::Stripe(chunk) => Joint::Stripe { chunk },
+            Way::Mirror => Joint::Mirror { only: None },
+        }
+    }
+
+    /// The joints by which each copy of the data is read.
+    pub fn copies(&self) -> Vec<Joint> {
+        match self.way {
+            Way::Mirror => [0, 1].map(|copy| Joint::Mirror { only: Some(copy) }).to_vec(),
+            _ => vec![self.joint()],
+        }
+    }
+}
+
+/// Levels that all members share because they are the host's own.
+const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
+
+/// The first member's surroundings, with what the others add: peaks side by side add up, and a note names the members.
+pub(crate) fn environment_of(paths: &[PathBuf], environments: Vec<Environment>) -> Environment {
+    let mut distinct: Vec<&Environment> = Vec::new();
+    for environment in &environments {
+        let same = |known: &&Environment| known.device.is_some() && known.device == environment.device;
+        if !distinct.iter().any(same) {
+            distinct.push(environment);
+        }
+    }
+    let levels = distinct[0].levels.iter().map(|level| side_by_side(level, &distinct)).collect();
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let devices: Vec<&str> =
+        environments.iter().map(|environment| environment.device.as_ref().map_or("no device", |d| &d.name)).collect();
+    let mut note = format!(
+        "the target is {} members: {} (on {}); what is said of device and file system is the first one's",
+        names.len(),
+        names.join(", "),
+        devices.join(", ")
+    );
+    if distinct.len() < environments.len() {
+        note += "; some of them lie on the same device, and share it";
+    }
+    let mut notes: Vec<String> = environments.iter().flat_map(|environment| environment.notes.clone()).collect();
+    notes.dedup();
+    notes.push(note);
+    Environment { levels, notes, ..environments[0].clone() }
+}
+
+/// A level of the first member with the peaks of the same level of all added up, where all are known.
+fn side_by_side(level: &Level, environments: &[&Environment]) -> Level {
+    if environments.len() < 2 || OF_THE_HOST.contains(&level.name.as_str()) {
+        return level.clone();
+    }
+    let same = |environment: &&Environment| {
+        let alike = |other: &&Level| other.name == level.name && other.direction == level.direction;
+        environment.levels.iter().find(alike).cloned()
+    };
+    let all: Option<Vec<Level>> = environments.iter().map(same).collect();
+    let sum = |of: fn(&Level) -> Option<f64>| -> Option<f64> {
+        all.as_ref()?.iter().map(of).collect::<Option<Vec<f64>>>().map(|peaks| peaks.iter().sum())
+    };
+    let pap = sum(|level| level.pap.map(|pap| pap.0)).map(Rate);
+    let pap_iops = sum(|level| level.pap_iops);
+    let source = match (pap, pap_iops) {
+        (None, None) => level.source.clone(),
+        _ => format!("{} members side by side, each as {}", environments.len(), level.source),
+    };
+    Level { pap, pap_iops, source, ..level.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Joined {
+        Joined { join: Join::Stripe, chunk: Bytes(4096), count: 3 }
+    }
+
+    #[test]
+    fn a_run_takes_the_first_members_in_its_own_way() {
+        let way = |members, join| three().arrange(&Twist { members, join, ..Twist::default() });
+        let stripe = Way::Stripe(Bytes(4096));
+        assert_eq!(way(0, None), Ok(Arrangement { members: 3, way: stripe }));
+        assert_eq!(way(2, None), Ok(Arrangement { members: 2, way: stripe }));
+        assert_eq!(way(2, Some(Join::Each)), Ok(Arrangement { members: 2, way: Way::Each }));
+        assert_eq!(way(0, Some(Join::Mirror)), Ok(Arrangement { members: 2, way: Way::Mirror }));
+        assert_eq!(way(1, None), Ok(Arrangement { members: 1, way: Way::Each }));
+        assert!(way(4, None).unwrap_err().contains("has 3 members"));
+        assert!(Joined::single(1).arrange(&Twist { join: Some(Join::Mirror), ..Twist::default() }).is_err());
+    }
+
+    #[test]
+    fn bytes_and_lanes_follow_from_the_way() {
+        let arranged = |join| three().arrange(&Twist { join: Some(join), ..Twist::default() }).unwrap();
+        assert_eq!(arranged(Join::Stripe).span_bytes(100), 300);
+        assert_eq!(arranged(Join::Mirror).span_bytes(100), 100);
+        assert_eq!(arranged(Join::Each).span_bytes(100), 100);
+        assert_eq!(arranged(Join::Each).lanes(), [[0], [1], [2]]);
+        assert_eq!(arranged(Join::Mirror).lanes(), [[0, 1]]);
+        assert_eq!(Joined::single(0).arrange(&Twist::default()).unwrap().lanes(), [Vec::<usize>::new()]);
+    }
+
+    #[test]
+    fn peaks_of_different_devices_add_up() {
+        let environment = |name: &str, mbps: f64| {
+            let device = record::Device { name: name.to_string(), ..record::Device::default() };
+            let level = |name: &str| Level { name: name.to_string(), pap: Some(Rate(mbps)), ..Level::default() };
+            let levels = vec![level("memory"), level("device")];
+            Environment { device: Some(device), levels, ..Environment::default() }
+        };
+        let paths = [PathBuf::from("/a"), PathBuf::from("/b"), PathBuf::from("/c")];
+        let same = vec![environment("sda", 1.0), environment("sdb", 2.0), environment("sdb", 2.0)];
+        let joined = environment_of(&paths, same);
+        assert_eq!(joined.levels.iter().map(|level| level.pap).collect::<Vec<_>>(), [Some(Rate(1.0)), Some(Rate(3.0))]);
+        assert!(joined.notes[0].contains("/a, /b, /c (on sda, sdb, sdb)") && joined.notes[0].contains("share it"));
+    }
+}
