@@ -51,7 +51,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
         read_ios: sum.read_ios,
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
-        achieved_depth: sum.latency.sum_ns() as f64 / (sum.elapsed_ns - sum.flush_ns).max(1) as f64,
+        achieved_depth: sum.depth,
         cpu: Cpu { ios: paid_ios, ..cpu },
         latency: sum.latency,
         errors: sum.errors,
@@ -116,6 +116,8 @@ struct Sum {
     overdue_ios: u64,
     errors: BTreeMap<String, u64>,
     latency: Latency,
+    /// Requests in flight on the average: of each lane over its own window, without its flush, and all together.
+    depth: f64,
     series: Series,
 }
 
@@ -134,10 +136,13 @@ impl Sum {
             overdue_ios: tallies.iter().map(|tally| tally.overdue_ios).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
+            depth: 0.0,
             series: Series { step_ns: tallies[0].step_ns, bytes: Vec::new() },
         };
         for tally in tallies {
-            sum.latency.merge(&tally.latency.latency());
+            let latency = tally.latency.latency();
+            sum.depth += latency.sum_ns() as f64 / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
+            sum.latency.merge(&latency);
             add_series(&mut sum.series.bytes, &tally.step_bytes);
             for (errno, count) in &tally.errors {
                 *sum.errors.entry(errno.name().into_owned()).or_default() += count;
