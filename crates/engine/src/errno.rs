@@ -18,6 +18,11 @@ impl Errno {
     /// A read brought bytes that were written to another place.
     pub const MISDIRECTED: Self = Self(5004);
 
+    /// The number of an error of the system; `EOPNOTSUPP` for one that carries none, which no request gives.
+    pub(crate) fn of(error: &std::io::Error) -> Self {
+        Self(error.raw_os_error().unwrap_or(95))
+    }
+
     /// Its name, such as `EIO`; `errno 123` for one that storage does not usually give.
     pub fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self.0 {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use os::{Clock, Ring, RingOperation, Transfer};
-use spec::Nanos;
+use os::{Clock, Ring, RingForm, Transfer};
+use spec::{EngineName, Nanos};
 
 use crate::check::Check;
 use crate::outfit::Outfit;
+use crate::pause::{rest, wait_until};
 use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
 
 /// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
@@ -14,7 +15,7 @@ use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavaila
 /// neither depth nor latency changes by more than that.
 const IN_FLIGHT_FOR_ONE_MORE: usize = 32;
 
-/// Requests over an io_uring with registered buffers and file; without a file each is the kernel's no-op.
+/// Requests over an io_uring in one of its forms; without a file each is the kernel's no-op.
 // Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
 #[repr(align(128))]
 pub(crate) struct IoUring {
@@ -24,14 +25,53 @@ pub(crate) struct IoUring {
     writes: bool,
     check: Option<Arc<Check>>,
     serial: u64,
+    /// Whether a flush is a call of its own, since the ring takes none.
+    flushes_itself: bool,
+    /// Outcomes of such calls.
+    flushed: Vec<Completion>,
+}
+
+/// The name of the engine whose ring is of this form.
+fn name(form: RingForm) -> &'static str {
+    let name = match form {
+        RingForm::Registered => EngineName::IoUring,
+        RingForm::Plain => EngineName::Plain,
+        RingForm::Sqpoll => EngineName::Sqpoll,
+        RingForm::Iopoll => EngineName::Iopoll,
+    };
+    name.word()
 }
 
 impl IoUring {
-    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
-        let buffers = outfit.buffers().map_err(unavailable("io_uring"))?;
+    pub(crate) fn new(form: RingForm, outfit: Outfit) -> Result<Self, EngineError> {
+        let buffers = outfit.buffers().map_err(unavailable(name(form)))?;
         let writes = outfit.files.iter().any(|file| file.mode().write);
-        let ring = Ring::new(buffers, outfit.files).map_err(unavailable("io_uring"))?;
-        Ok(Self { clock: Clock::new(), ring, writes, check: outfit.check, serial: 0 })
+        let flushed = Vec::with_capacity(buffers.count() as usize);
+        let ring = Ring::new(form, buffers, outfit.files).map_err(unavailable(name(form)))?;
+        let (check, flushes_itself) = (outfit.check, form == RingForm::Iopoll);
+        Ok(Self { clock: Clock::new(), ring, writes, check, serial: 0, flushes_itself, flushed })
+    }
+
+    #[inline]
+    fn take(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
+        self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
+        if let Some(check) = &self.check {
+            for completion in &mut done[before..] {
+                let look = |moved| check.look(completion.slot, self.ring.slot(completion.slot), moved);
+                completion.result = completion.result.and_then(look);
+            }
+        }
+    }
+
+    /// Carries out flushes at once, what else there is goes its way.
+    fn push_all_but_flushes(&mut self, batch: &[Request]) {
+        let is_flush = |request: &&Request| request.operation == Operation::Flush;
+        for flush in batch.iter().filter(is_flush) {
+            let result = self.ring.flush(flush.slot).map(|()| 0).map_err(|error| Errno::of(&error));
+            self.flushed.push(Completion { slot: flush.slot, result });
+        }
+        self.ring.push(batch.iter().filter(|request| !is_flush(request)).map(Transfer::from));
     }
 
     fn stamp(&mut self, batch: &[Request]) {
@@ -58,32 +98,40 @@ impl Engine for IoUring {
         if self.writes {
             self.stamp(batch);
         }
-        self.ring.push(batch.iter().map(transfer));
+        if self.flushes_itself {
+            self.push_all_but_flushes(batch);
+        } else {
+            self.ring.push(batch.iter().map(Transfer::from));
+        }
         Ok(())
     }
 
     #[inline]
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let least = least.saturating_sub(self.flushed.len());
+        done.append(&mut self.flushed);
         let more = if least > 0 { self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE } else { 0 };
-        self.ring.submit_and_wait(least + more).map_err(|error| EngineError::Call { call: "io_uring_enter", error })?;
-        let before = done.len();
-        self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
-        if let Some(check) = &self.check {
-            for completion in &mut done[before..] {
-                let look = |moved| check.look(completion.slot, self.ring.slot(completion.slot), moved);
-                completion.result = completion.result.and_then(look);
-            }
-        }
+        self.ring.submit_and_wait(least + more).map_err(refused)?;
+        self.take(done);
         Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        wait_until(self, until, done, |engine, time, done| match time {
+            Some(_) if engine.ring.in_flight() == 0 && engine.flushed.is_empty() => {
+                rest(time);
+                Ok(())
+            }
+            Some(time) if engine.ring.can_wait_for_a_time() => {
+                engine.ring.submit_and_wait_at_most(time).map_err(refused)?;
+                engine.take(done);
+                Ok(())
+            }
+            _ => engine.reap(0, done),
+        })
     }
 }
 
-#[inline]
-fn transfer(request: &Request) -> Transfer {
-    let (operation, length) = match request.operation {
-        Operation::Read => (RingOperation::Read, request.length),
-        Operation::Write => (RingOperation::Write, request.length),
-        Operation::Flush => (RingOperation::Flush, 0),
-    };
-    Transfer { slot: request.slot, operation, offset: request.offset, length }
+fn refused(error: std::io::Error) -> EngineError {
+    EngineError::Call { call: "io_uring_enter", error }
 }

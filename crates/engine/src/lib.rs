@@ -13,14 +13,18 @@ mod check;
 mod errno;
 mod io_uring;
 mod ledger;
+mod libaio;
 mod mirror;
+mod mmap;
 mod null;
 mod open;
 mod outfit;
+mod pause;
 mod pieces;
 mod pool;
 mod stripe;
 mod sync;
+mod transfer;
 mod unit;
 mod verified;
 mod volume;
@@ -30,7 +34,7 @@ use spec::Nanos;
 pub use errno::Errno;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
 pub(crate) use open::unavailable;
-pub use open::{Opened, io_uring_available, open, open_volume};
+pub use open::{Opened, available, io_uring_available, open, open_volume};
 pub use unit::UNIT_BYTES;
 pub use volume::{Joint, Volume};
 
@@ -112,8 +116,8 @@ pub trait Engine: Send {
 
     /// Waits until a request has completed or the clock has come to `until`, whichever is first, and appends all
     /// that have completed. With nothing in flight it only lets the time pass: an open loop waits so for its next
-    /// request. This asks again and again, which is exact and keeps a processor busy; an engine that can sleep with
-    /// a time limit does.
+    /// request. This asks again and again, which keeps a processor busy; an engine that can sleep with a time limit does,
+    /// but for the last stretch, so that it is exact to some microseconds.
     ///
     /// # Errors
     /// Only what concerns the engine as a whole.

@@ -106,4 +106,8 @@ impl Engine for Mirror {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.pieces.reap(least, done)
     }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.pieces.reap_until(until, done)
+    }
 }

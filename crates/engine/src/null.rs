@@ -3,6 +3,7 @@
 use os::Clock;
 use spec::Nanos;
 
+use crate::pause::{rest, wait_until};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// Completes each request at once, as if it had moved all its bytes.
@@ -38,5 +39,14 @@ impl Engine for Null {
     fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         done.append(&mut self.complete);
         Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        wait_until(self, until, done, |engine, time, done| {
+            if engine.complete.is_empty() {
+                rest(time);
+            }
+            engine.reap(0, done)
+        })
     }
 }

@@ -1,16 +1,16 @@
 //! Which engine carries the requests? A file or a volume of several, a wish, a depth and a block size enter; an engine
 //! leaves.
 
-use os::{OsError, RunFile};
+use os::{OsError, RingForm, RunFile};
 use spec::{Bytes, EngineName};
 
 use crate::io_uring::IoUring;
+use crate::libaio::Libaio;
 use crate::null::Null;
 use crate::outfit::Outfit;
 use crate::pool::Pool;
-use crate::sync::Sync;
 use crate::volume::Volume;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, mmap, sync};
 
 /// Most bytes in one request: what io_uring registers as one buffer, and half of what Linux moves in one call.
 const MOST_BYTES: Bytes = Bytes(1 << 30);
@@ -32,7 +32,28 @@ pub struct Opened {
 /// # Errors
 /// A sentence.
 pub fn io_uring_available() -> Result<(), String> {
-    os::io_uring_available().map_err(|error| error.to_string())
+    available(EngineName::IoUring, None)
+}
+
+/// Whether the engine called `name` can be used here, over `file` in its mode where one is given; if not, why, and what
+/// would help. Without a file only the kernel is asked.
+///
+/// # Errors
+/// A sentence.
+pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String> {
+    let asked = match (name, file) {
+        (EngineName::IoUring, _) => os::io_uring_available(RingForm::Registered),
+        (EngineName::Plain, _) => os::io_uring_available(RingForm::Plain),
+        (EngineName::Sqpoll, _) => os::io_uring_available(RingForm::Sqpoll),
+        (EngineName::Iopoll, None) => os::io_uring_available(RingForm::Iopoll),
+        (EngineName::Iopoll, Some(file)) => os::polling::available(file),
+        (EngineName::Libaio, _) => os::aio::available(),
+        (EngineName::Mmap, Some(file)) => os::mapping::admits(file),
+        (EngineName::Memory, _) => return Err("it has no requests for storage".to_string()),
+        (EngineName::Simulated, _) => return Err("it belongs to a simulated target, sim:...".to_string()),
+        (EngineName::Auto | EngineName::Null | EngineName::Sync | EngineName::Pool | EngineName::Mmap, _) => Ok(()),
+    };
+    asked.map_err(reason)
 }
 
 /// The engine called `name` over `file`, with `depth` slots of `bs` bytes filled from `seed`. No file stands for the
@@ -53,8 +74,12 @@ pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed
 pub fn open_volume(volume: Volume, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
     let name = settle(name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
+    if name == EngineName::Iopoll {
+        // Elsewhere what is missing shows as the engine is opened; here it would show in every request.
+        volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
+    }
+    let most_in_flight = if carries_in_turn(name, &volume.files) { 1 } else { depth };
     let engine = volume.open(depth, bs, seed, |outfit| bare(name, outfit))?;
-    let most_in_flight = if name == EngineName::Sync { 1 } else { depth };
     Ok(Opened { engine, name, most_in_flight })
 }
 
@@ -63,22 +88,28 @@ fn bare(name: EngineName, outfit: Outfit) -> Result<Box<dyn Engine>, EngineError
     let has_file = !outfit.files.is_empty();
     Ok(match name {
         EngineName::Null => Box::new(Null::new(outfit.slots)),
-        EngineName::IoUring => Box::new(IoUring::new(outfit)?),
-        EngineName::Sync if has_file => Box::new(Sync::new(outfit)?),
+        EngineName::IoUring => Box::new(IoUring::new(RingForm::Registered, outfit)?),
+        EngineName::Plain => Box::new(IoUring::new(RingForm::Plain, outfit)?),
+        EngineName::Sqpoll => Box::new(IoUring::new(RingForm::Sqpoll, outfit)?),
+        EngineName::Iopoll if has_file => Box::new(IoUring::new(RingForm::Iopoll, outfit)?),
+        EngineName::Libaio if has_file => Box::new(Libaio::new(outfit)?),
+        EngineName::Mmap if has_file => mmap::open(outfit)?,
+        EngineName::Sync if has_file => sync::open(outfit)?,
         EngineName::Pool if has_file => Box::new(Pool::new(outfit)?),
-        EngineName::Sync | EngineName::Pool => {
+        EngineName::Sync | EngineName::Pool | EngineName::Libaio | EngineName::Mmap | EngineName::Iopoll => {
             return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
         }
-        EngineName::Plain
-        | EngineName::Sqpoll
-        | EngineName::Iopoll
-        | EngineName::Libaio
-        | EngineName::Mmap
-        | EngineName::Memory => return Err(refusal(name, "it is not built in".to_string())),
+        EngineName::Memory => return Err(refusal(name, "it is not built in".to_string())),
         EngineName::Simulated | EngineName::Auto => {
             return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
         }
     })
+}
+
+/// Whether requests are carried out one after the other, whatever the depth: slots that only wait would show as depth.
+fn carries_in_turn(name: EngineName, files: &[RunFile]) -> bool {
+    let is_buffered = files.iter().any(|file| !file.mode().direct);
+    matches!(name, EngineName::Sync | EngineName::Mmap) || name == EngineName::Libaio && is_buffered
 }
 
 /// What `auto` means here.
@@ -114,12 +145,14 @@ fn refusal(name: EngineName, why: String) -> EngineError {
 
 /// How an engine says that the system refused what it needs.
 pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineError {
-    move |error| {
-        let why = match error {
-            OsError::IoUring { why } => why,
-            other => other.to_string(),
-        };
-        EngineError::Unavailable { engine, why }
+    move |error| EngineError::Unavailable { engine, why: reason(error) }
+}
+
+/// The reason alone, where a sentence around it already names the engine.
+fn reason(error: OsError) -> String {
+    match error {
+        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } => why,
+        other => other.to_string(),
     }
 }
 

@@ -31,7 +31,6 @@ impl Outfit {
 
     /// Which of the files each slot reaches.
     pub fn file_of_slot(&self) -> Vec<u32> {
-        let of_a_file = self.slots.div_ceil(self.files.len().max(1) as u32);
-        (0..self.slots).map(|slot| slot / of_a_file).collect()
+        os::file_of_slot(self.slots, self.files.len()).collect()
     }
 }

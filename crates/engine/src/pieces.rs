@@ -161,15 +161,36 @@ impl Pieces {
             let wanted = if done.len() < least { self.fewest_left() } else { 0 };
             self.done.clear();
             self.engine.reap(wanted, &mut self.done)?;
-            let came = self.done.len();
-            for at in 0..came {
-                let completion = self.done[at];
-                self.take(completion, done);
-            }
+            let came = self.take_all(done);
             if done.len() >= least || came == 0 {
                 return Ok(());
             }
         }
+    }
+
+    /// As [`Engine::reap_until`], for whole requests.
+    ///
+    /// # Errors
+    /// As [`Engine::reap_until`].
+    pub fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        loop {
+            self.done.clear();
+            self.engine.reap_until(until, &mut self.done)?;
+            self.take_all(done);
+            if !done.is_empty() || self.engine.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what has come of pieces; gives how many came.
+    fn take_all(&mut self, done: &mut Vec<Completion>) -> usize {
+        let came = self.done.len();
+        for at in 0..came {
+            let completion = self.done[at];
+            self.take(completion, done);
+        }
+        came
     }
 
     /// Pieces that at least have to come before any request is whole.

@@ -1,7 +1,7 @@
 //! How deep do plain calls go? One thread for each slot, each carrying out one request at a time.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use os::{Buffers, Clock, RunFile};
@@ -10,6 +10,7 @@ use spec::Nanos;
 use crate::carry::carry_out;
 use crate::check::Check;
 use crate::outfit::Outfit;
+use crate::pause::wait_until;
 use crate::{Completion, Engine, EngineError, Request, unavailable};
 
 /// A worker needs little more than the call itself.
@@ -101,6 +102,17 @@ impl Engine for Pool {
                 Err(TryRecvError::Disconnected) => return Err(worker_lost()),
             }
         }
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        wait_until(self, until, done, |pool, time, done| {
+            match time.map(|time| pool.completions.recv_timeout(time)) {
+                Some(Ok(completion)) => pool.take(completion, done),
+                Some(Err(RecvTimeoutError::Disconnected)) => return Err(worker_lost()),
+                Some(Err(RecvTimeoutError::Timeout)) | None => {}
+            }
+            pool.reap(0, done)
+        })
     }
 }
 

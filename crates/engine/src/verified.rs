@@ -20,6 +20,12 @@ impl Verified {
     pub(crate) fn new(engine: Box<dyn Engine>, check: Arc<Check>, depth: u32) -> Self {
         Self { engine, check, lengths: vec![0; depth as usize] }
     }
+
+    fn end(&self, done: &[Completion]) {
+        for completion in done {
+            self.check.end(completion.slot, completion.result == Ok(self.lengths[completion.slot as usize]));
+        }
+    }
 }
 
 impl Engine for Verified {
@@ -38,9 +44,14 @@ impl Engine for Verified {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let before = done.len();
         self.engine.reap(least, done)?;
-        for completion in &done[before..] {
-            self.check.end(completion.slot, completion.result == Ok(self.lengths[completion.slot as usize]));
-        }
+        self.end(&done[before..]);
+        Ok(())
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        self.engine.reap_until(until, done)?;
+        self.end(&done[before..]);
         Ok(())
     }
 }

@@ -85,6 +85,9 @@ fn drive(
                 scope.spawn(move || {
                     // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
                     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop);
+                    if schedule.is_some() {
+                        os::clock::wake_promptly();
+                    }
                     let window = window.open_loop(schedule);
                     gate.wait();
                     gate.wait();

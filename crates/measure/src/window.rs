@@ -18,6 +18,9 @@ const ERROR_KINDS: usize = 16;
 /// Most steps of a series that are kept: two hours of the longest.
 const MOST_STEPS: u64 = 1 << 16;
 
+/// The longest sleep of an open loop: so long may the user's wish to stop go unseen, in nanoseconds.
+const PATIENCE_NS: u64 = 100_000_000;
+
 /// What one lane saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
@@ -173,7 +176,7 @@ impl<'a> Window<'a> {
     fn wait(&mut self, deadline: Nanos) -> Result<Nanos, EngineError> {
         match &self.open_loop {
             Some(OpenLoop { schedule, .. }) if !self.free.is_empty() && !self.offsets.ended() => {
-                let until = schedule.next().min(deadline);
+                let until = schedule.next().min(deadline).min(Nanos(self.engine.now().0 + PATIENCE_NS));
                 self.done.clear();
                 self.engine.reap_until(until, &mut self.done)?;
                 Ok(self.engine.now())

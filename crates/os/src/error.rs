@@ -67,6 +67,18 @@ pub enum OsError {
         /// Why, and what would help.
         why: String,
     },
+    /// The kernel's older asynchronous interface is not to be had.
+    #[error("libaio cannot be used here: {why}")]
+    Aio {
+        /// Why, and what would help.
+        why: String,
+    },
+    /// The file cannot be mapped.
+    #[error("mmap cannot be used here: {why}")]
+    Mapping {
+        /// Why, and what would help.
+        why: String,
+    },
     /// Any other refusal.
     #[error("{call} failed on {}: {error}", path.display())]
     Call {

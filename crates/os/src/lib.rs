@@ -3,28 +3,37 @@
 //! Plain values enter (paths, sizes, slots), owned handles and plain values leave; what the system refuses is an
 //! [`OsError`] of one sentence.
 
+pub mod aio;
 pub mod buffers;
 pub mod clock;
 pub mod data_file;
 mod device;
 mod error;
 pub mod extents;
+mod fault;
 pub mod interrupt;
+pub mod mapping;
 pub mod mounts;
 pub mod page_cache;
+pub mod polling;
 pub mod processor;
 pub mod ring;
 mod ring_entrance;
+mod ring_entry;
 mod ring_setup;
 mod run_file;
 #[cfg(test)]
 mod skip;
+mod transfer;
 
+pub use aio::Aio;
 pub use buffers::Buffers;
 pub use clock::Clock;
 pub use data_file::{Alignment, DataFile, Kind};
 pub use device::DeviceNumber;
 pub use error::OsError;
-pub use ring::{Reaped, Ring, RingOperation, Transfer};
+pub use mapping::Mapping;
+pub use ring::{Ring, RingForm};
 pub use ring_setup::available as io_uring_available;
 pub use run_file::{Mode, RunFile};
+pub use transfer::{Action, Reaped, Transfer, file_of_slot};

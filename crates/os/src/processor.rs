@@ -106,8 +106,8 @@ fn yield_to_everybody() -> io::Result<()> {
     if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Processor time of the calling thread, in nanoseconds.
-fn this_thread_ns() -> u64 {
+/// Processor time charged to the calling thread so far, in nanoseconds.
+pub fn charged_to_this_thread_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -219,7 +219,7 @@ fn soak(clock: &Clock, soaked: &Soaked, stop: &AtomicBool) {
             seen_ns = now_ns;
             soaked.seen_ns.store(seen_ns, Ordering::Release);
         }
-        soaked.thread_ns.store(this_thread_ns(), Ordering::Relaxed);
+        soaked.thread_ns.store(charged_to_this_thread_ns(), Ordering::Relaxed);
     }
 }
 

@@ -5,51 +5,34 @@
 
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, Fixed, FsyncFlags};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::types::CancelBuilder;
+use io_uring::{IoUring, opcode};
 
-use crate::ring_entrance::Entrance;
+use crate::ring_entrance::{Entrance, Visit};
+use crate::ring_entry::{Means, Slot, entry};
 use crate::ring_setup::{refusal, register, set_up};
-use crate::{Buffers, OsError, RunFile};
+use crate::transfer::{file_of_slot, refuse_in_flight};
+use crate::{Buffers, OsError, Reaped, RunFile, Transfer};
 
 /// Slots that the kernel lets a ring have.
 const MOST_SLOTS: u32 = 32768;
 /// The mark of a cancellation, which has no slot.
 const CANCELLATION: u64 = u64::MAX;
 
-/// What a transfer does.
+/// In which form a ring works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RingOperation {
-    /// Fill the slot from the file.
-    Read,
-    /// Write the slot to the file.
-    Write,
-    /// Make durable what was written; offset and length are without meaning.
-    Flush,
-}
-
-/// One request to the ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
-    /// The slot it moves; not in flight.
-    pub slot: u32,
-    /// What it does.
-    pub operation: RingOperation,
-    /// First byte in the file.
-    pub offset: u64,
-    /// Bytes, at most what a slot holds.
-    pub length: u32,
-}
-
-/// The outcome of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reaped {
-    /// The slot, free again.
-    pub slot: u32,
-    /// Bytes moved, or the error number.
-    pub result: Result<u32, i32>,
+pub enum RingForm {
+    /// The kernel is told of file and buffers once, and interrupts tell it of completions.
+    Registered,
+    /// The kernel is told of nothing beforehand.
+    Plain,
+    /// As registered, and a thread of the kernel polls the queue: no call submits.
+    Sqpoll,
+    /// As registered, and whoever waits polls the device; the file is direct, and its device can be polled.
+    Iopoll,
 }
 
 /// An io_uring with one slot for each of its entries and a file; or several, each with equally many of the slots; or
@@ -59,10 +42,11 @@ pub struct Reaped {
 /// the thread that called it.
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
+    form: RingForm,
     entrance: Entrance,
     buffers: ManuallyDrop<Buffers>,
-    /// Keeps open what the ring was told of.
-    _files: Vec<RunFile>,
+    /// What the ring was told of; they stay open as long.
+    files: Vec<RunFile>,
     slots: Vec<Slot>,
     in_flight: usize,
     queued: u32,
@@ -70,73 +54,59 @@ pub struct Ring {
     means: Means,
 }
 
-/// What its transfers are made with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Means {
-    /// There is no file: no-ops.
-    Nothing,
-    /// The file and the buffers, both registered.
-    Registered,
-    /// The registered file, and buffers that the kernel maps for each transfer.
-    Unregistered,
-}
-
-/// What a slot is made of for the kernel.
-#[derive(Clone, Copy)]
-struct Slot {
-    bytes: *mut u8,
-    /// Which of the registered files it reaches.
-    file: u32,
-    in_flight: bool,
-}
-
 // SAFETY: the pointers lead into `buffers`, which the ring owns and moves with; nothing is tied to a thread but the
 // kernel's own rule on who may enter the ring, and breaking that is an error value.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// A ring whose slots are `buffers`, over `files`: the first part of the slots reaches the first file, an equal
-    /// part the next. Without a file each transfer is a no-op that moves nothing and is reported as if it had moved
-    /// all.
+    /// A ring of this form whose slots are `buffers`, over `files`: the first part of the slots reaches the first file,
+    /// an equal part the next. Without a file each transfer is a no-op that moves nothing and is reported as if it had
+    /// moved all.
     ///
     /// # Errors
     /// [`OsError::IoUring`] where the kernel has or allows none, or has not so many slots.
-    pub fn new(buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
+    pub fn new(form: RingForm, buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
         let count = buffers.count();
-        if count > MOST_SLOTS {
-            let why = format!("it holds {MOST_SLOTS} requests at most, not {count}: use less depth");
+        let most = if form == RingForm::Sqpoll { MOST_SLOTS / 2 } else { MOST_SLOTS };
+        if count > most {
+            let why = format!("it holds {most} requests at most, not {count}: use less depth");
             return Err(OsError::IoUring { why });
         }
-        Self::over(set_up(count)?, buffers, files, true)
+        Self::over(set_up(form, count)?, form, buffers, files.into_iter().collect(), true)
     }
 
-    /// A ring over a bare one that has an entry for each buffer.
+    /// A ring over a bare one that has entries enough for each buffer.
     fn over(
         ring: IoUring,
+        form: RingForm,
         buffers: Buffers,
-        files: impl IntoIterator<Item = RunFile>,
+        files: Vec<RunFile>,
         may_register: bool,
     ) -> Result<Self, OsError> {
-        let files: Vec<RunFile> = files.into_iter().collect();
-        if !files.is_empty() {
-            let descriptors: Vec<_> = files.iter().map(|file| file.as_fd().as_raw_fd()).collect();
+        let descriptors: Vec<RawFd> = files.iter().map(|file| file.as_fd().as_raw_fd()).collect();
+        let is_plain = form == RingForm::Plain;
+        if !files.is_empty() && !is_plain {
             ring.submitter().register_files(&descriptors).map_err(|error| refusal(&error))?;
         }
-        let of_a_file = buffers.count().div_ceil(files.len().max(1) as u32);
-        let slot = |slot| Slot { bytes: buffers.pointer(slot), file: slot / of_a_file, in_flight: false };
-        let slots: Vec<Slot> = (0..buffers.count()).map(slot).collect();
+        let slot = |(slot, index): (u32, u32)| {
+            let file = if is_plain { descriptors.get(index as usize).map_or(0, |file| *file as u32) } else { index };
+            Slot { bytes: buffers.pointer(slot), file, in_flight: false }
+        };
+        let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
         let addresses = slots.iter().map(|slot| slot.bytes);
         let means = match files.is_empty() {
             true => Means::Nothing,
+            false if is_plain => Means::Plain,
             false if may_register && register(&ring, addresses, buffers.bytes_each()) => Means::Registered,
             false => Means::Unregistered,
         };
         Ok(Self {
+            form,
             disabled: ring.params().is_setup_single_issuer(),
             entrance: Entrance::new(ring.as_raw_fd()),
             ring: ManuallyDrop::new(ring),
             buffers: ManuallyDrop::new(buffers),
-            _files: files,
+            files,
             slots,
             in_flight: 0,
             queued: 0,
@@ -191,7 +161,6 @@ impl Ring {
     pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
         let (most_bytes, means) = (self.buffers.bytes_each(), self.means);
         let mut queue = self.ring.submission();
-        let mut pushed = 0;
         for transfer in transfers {
             let slot = &mut self.slots[transfer.slot as usize];
             if slot.in_flight {
@@ -199,16 +168,24 @@ impl Ring {
             }
             assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
             let entry = entry(means, *slot, transfer);
-            // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out until
-            // the kernel gives it back, and `drop` waits for that or leaves the buffers in place for good. Where an
-            // assertion fails, those before it are queued but not counted, and so never sent beyond the count.
+            // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and
+            // counted so at once, until the kernel gives it back; `drop` waits for that or leaves the buffers in
+            // place for good.
             let has_room = unsafe { queue.push(&entry) }.is_ok();
-            assert!(has_room, "the queue has an entry for each slot");
+            assert!(has_room, "the queue has entries enough for each slot");
             slot.in_flight = true;
-            pushed += 1;
+            self.in_flight += 1;
+            self.queued += 1;
         }
-        self.in_flight += pushed as usize;
-        self.queued += pushed;
+    }
+
+    /// Makes durable what was written to the file of a slot, by a call of its own: a ring that polls for completions
+    /// takes no flush.
+    ///
+    /// # Errors
+    /// The flush's own outcome; without a file there is nothing to do.
+    pub fn flush(&self, slot: u32) -> io::Result<()> {
+        self.files.get(self.slots[slot as usize].file as usize).map_or(Ok(()), RunFile::sync_data)
     }
 
     /// Sends out what is queued and waits until `least` outcomes, or all that are in flight if those are fewer, can
@@ -218,15 +195,14 @@ impl Ring {
     /// Where the kernel refuses the call itself, such as on another thread than the first call's.
     #[inline]
     pub fn submit_and_wait(&mut self, least: usize) -> io::Result<()> {
-        if self.disabled {
-            self.ring.submitter().register_enable_rings()?;
-            self.disabled = false;
-            self.entrance.register();
+        self.enable()?;
+        if self.form == RingForm::Sqpoll {
+            return self.wake_and_wait(least.min(self.in_flight), None);
         }
         loop {
             let least = least.min(self.in_flight) as u32;
             // SAFETY: the entries in the queue are good (see `push`).
-            match unsafe { self.entrance.enter(self.queued, least) } {
+            match unsafe { self.entrance.enter(Visit { queued: self.queued, least, wakes: false, limit: None }) } {
                 Ok(taken) => self.queued -= taken,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => return Ok(()),
                 Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -238,6 +214,59 @@ impl Ring {
         }
     }
 
+    /// Whether [`Ring::submit_and_wait_at_most`] can be had: from Linux 5.11 on, and never where waiting is polling.
+    pub fn can_wait_for_a_time(&self) -> bool {
+        self.ring.params().is_feature_ext_arg() && self.form != RingForm::Iopoll
+    }
+
+    /// Sends out what is queued and waits until an outcome can be reaped, or so long; with nothing in flight it only
+    /// lets the time pass. A signal may end the wait early, and so may a kernel that is short of something.
+    ///
+    /// # Errors
+    /// As of [`Ring::submit_and_wait`].
+    pub fn submit_and_wait_at_most(&mut self, limit: Duration) -> io::Result<()> {
+        self.enable()?;
+        if self.form == RingForm::Sqpoll {
+            return self.wake_and_wait(1, Some(limit));
+        }
+        // SAFETY: the entries in the queue are good (see `push`).
+        match unsafe { self.entrance.enter(Visit { queued: self.queued, least: 1, wakes: false, limit: Some(limit) }) }
+        {
+            Ok(taken) => self.queued -= taken,
+            Err(error) if is_early(&error) => {}
+            Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// The kernel's thread takes the entries by itself, unless it sleeps; outcomes that are there need no call.
+    fn wake_and_wait(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
+        self.queued = 0;
+        let wakes = self.ring.submission().need_wakeup();
+        if !wakes && self.ring.completion().len() >= least {
+            return Ok(());
+        }
+        // SAFETY: the entries in the queue are good (see `push`).
+        match unsafe { self.entrance.enter(Visit { queued: 0, least: least as u32, wakes, limit }) } {
+            Err(error) if !is_early(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The thread that first waits is the one that the ring belongs to.
+    #[inline]
+    fn enable(&mut self) -> io::Result<()> {
+        if self.disabled {
+            self.ring.submitter().register_enable_rings()?;
+            self.disabled = false;
+            if self.form != RingForm::Plain {
+                self.entrance.register();
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the kernel was only short of something that outcomes still under way will free.
     fn may_try_again(&self, error: &io::Error) -> bool {
         matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) && self.in_flight > self.queued as usize
@@ -245,7 +274,7 @@ impl Ring {
 
     fn wait_for_one(&self) -> io::Result<()> {
         // SAFETY: nothing is submitted.
-        match unsafe { self.entrance.enter(0, 1) } {
+        match unsafe { self.entrance.enter(Visit { queued: 0, least: 1, wakes: false, limit: None }) } {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
             _ => Ok(()),
         }
@@ -312,30 +341,9 @@ impl Drop for Ring {
     }
 }
 
-/// Apart, and by value, so that the loop around it keeps its transfer in registers.
-#[cold]
-fn refuse_in_flight(slot: u32) -> ! {
-    panic!("slot {slot} is in flight");
-}
-
-/// A transfer in the kernel's words.
-#[inline]
-fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::Entry {
-    let Transfer { slot, operation, offset, length } = transfer;
-    let (file, bytes, index) = (Fixed(place.file), place.bytes, slot as u16);
-    let entry = match (means, operation) {
-        (Means::Nothing, _) => opcode::Nop::new().build(),
-        (_, RingOperation::Flush) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
-        (Means::Registered, RingOperation::Read) => {
-            opcode::ReadFixed::new(file, bytes, length, index).offset(offset).build()
-        }
-        (Means::Registered, RingOperation::Write) => {
-            opcode::WriteFixed::new(file, bytes, length, index).offset(offset).build()
-        }
-        (Means::Unregistered, RingOperation::Read) => opcode::Read::new(file, bytes, length).offset(offset).build(),
-        (Means::Unregistered, RingOperation::Write) => opcode::Write::new(file, bytes, length).offset(offset).build(),
-    };
-    entry.user_data(u64::from(length) << 32 | u64::from(slot))
+/// Whether a wait only ended before its outcome: a signal, or the limit.
+fn is_early(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME))
 }
 
 #[cfg(test)]
@@ -343,7 +351,7 @@ mod tests {
     use super::*;
     use crate::ring_setup::{LEANEST, available, set_up_as};
     use crate::skip::skip;
-    use crate::{DataFile, Mode};
+    use crate::{Action, DataFile, Mode};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::path::Path;
 
@@ -354,16 +362,16 @@ mod tests {
     }
 
     fn ring(count: u32, bytes_each: usize) -> Option<(DataFile, Ring)> {
-        if let Err(error) = available() {
+        if let Err(error) = available(RingForm::Registered) {
             skip(&error.to_string());
             return None;
         }
         let (file, run) = file();
-        Some((file, Ring::new(Buffers::new(count, bytes_each, 1).unwrap(), Some(run)).unwrap()))
+        Some((file, Ring::new(RingForm::Registered, Buffers::new(count, bytes_each, 1).unwrap(), Some(run)).unwrap()))
     }
 
     fn write(slot: u32, offset: u64, length: u32) -> Transfer {
-        Transfer { slot, operation: RingOperation::Write, offset, length }
+        Transfer { slot, action: Action::Write, offset, length }
     }
 
     fn outcomes(ring: &mut Ring) -> Vec<Reaped> {
@@ -392,35 +400,24 @@ mod tests {
     #[test]
     fn rings_of_older_kernels_and_small_limits_serve_as_well() {
         for (flags, registered) in LEANEST.into_iter().flat_map(|flags| [(flags, false), (flags, true)]) {
-            let bare = match set_up_as(flags, 4) {
+            let bare = match set_up_as(RingForm::Registered, flags, 4) {
                 Ok(bare) => bare,
                 Err(error) => return skip(&refusal(&error).to_string()),
             };
             let (file, run) = file();
-            let mut ring = Ring::over(bare, Buffers::new(4, 512, 1).unwrap(), Some(run), registered).unwrap();
+            let mut ring =
+                Ring::over(bare, RingForm::Registered, Buffers::new(4, 512, 1).unwrap(), vec![run], registered)
+                    .unwrap();
             assert!(registered || !ring.has_registered_buffers());
             ring.push([write(3, 512, 512)]);
             assert_eq!(outcomes(&mut ring), [Reaped { slot: 3, result: Ok(512) }]);
             let mut bytes = [0; 512];
             file.read_at(&mut bytes, 512).unwrap();
             assert_eq!(bytes, ring.slot(3));
-            ring.push([Transfer { slot: 0, operation: RingOperation::Read, offset: 512, length: 512 }]);
-            ring.push([Transfer { slot: 1, operation: RingOperation::Flush, offset: 0, length: 0 }]);
+            ring.push([Transfer { slot: 0, action: Action::Read, offset: 512, length: 512 }]);
+            ring.push([Transfer { slot: 1, action: Action::Flush, offset: 0, length: 0 }]);
             assert_eq!(outcomes(&mut ring).len(), 2);
             assert_eq!(bytes, ring.slot(0));
-        }
-    }
-
-    #[test]
-    fn each_of_many_rings_gets_the_same_treatment() {
-        let Some((_file, first)) = ring(1, 1 << 20) else { return };
-        let registered = first.has_registered_buffers();
-        drop(first);
-        for _ in 0..30 {
-            let (_file, mut ring) = ring(1, 1 << 20).unwrap();
-            assert_eq!(ring.has_registered_buffers(), registered);
-            // Driven elsewhere, so that its memory is given back when the kernel gets round to it.
-            std::thread::scope(|scope| scope.spawn(|| ring.submit_and_wait(0).unwrap()).join().unwrap());
         }
     }
 

@@ -5,10 +5,15 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use std::{io, ptr};
 
 /// Wait until as many outcomes are there as were asked for (`IORING_ENTER_GETEVENTS`).
 const GETEVENTS: u32 = 1;
+/// Wake the kernel's thread that polls the queue (`IORING_ENTER_SQ_WAKEUP`).
+const SQ_WAKEUP: u32 = 1 << 1;
+/// An [`Argument`] is passed (`IORING_ENTER_EXT_ARG`, Linux 5.11).
+const EXT_ARG: u32 = 1 << 3;
 /// The number is one of the thread's table (`IORING_ENTER_REGISTERED_RING`, Linux 5.18).
 const REGISTERED_RING: u32 = 1 << 4;
 /// `IORING_REGISTER_RING_FDS` and `IORING_UNREGISTER_RING_FDS`.
@@ -38,6 +43,35 @@ struct Place {
     offset: u32,
     reserved: u32,
     descriptor: u64,
+}
+
+/// `struct io_uring_getevents_arg`: how long to wait at most.
+#[repr(C)]
+struct Argument {
+    signals: u64,
+    signals_bytes: u32,
+    least_wait_us: u32,
+    time: u64,
+}
+
+/// `struct __kernel_timespec`.
+#[repr(C)]
+struct Time {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+/// What a ring is entered for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visit {
+    /// Entries to take from the queue.
+    pub queued: u32,
+    /// Outcomes to wait for.
+    pub least: u32,
+    /// Whether to wake the kernel's thread that polls the queue.
+    pub wakes: bool,
+    /// How long to wait at most; the kernel has to know `EXT_ARG`.
+    pub limit: Option<Duration>,
 }
 
 impl Entrance {
@@ -78,23 +112,34 @@ impl Entrance {
         unsafe { libc::syscall(libc::SYS_io_uring_register, self.descriptor, what, &raw mut *place, 1) == 1 }
     }
 
-    /// Submits the next `queued` entries of the queue and waits for `least` outcomes; gives how many entries the
-    /// kernel took.
+    /// Submits entries of the queue and waits; gives how many entries the kernel took.
     ///
     /// # Errors
-    /// As the kernel gives them.
+    /// As the kernel gives them, `ETIME` where the limit came first.
     ///
     /// # Safety
     /// What the entries refer to stays in place until their outcomes are there.
     #[inline]
-    pub(crate) unsafe fn enter(&self, queued: u32, least: u32) -> io::Result<u32> {
+    pub(crate) unsafe fn enter(&self, visit: Visit) -> io::Result<u32> {
+        let Visit { queued, least, wakes, limit } = visit;
         let (number, flags) = match self.is_owner() {
             true => (self.place as i32, GETEVENTS | REGISTERED_RING),
             false => (self.descriptor, GETEVENTS),
         };
-        let nothing = ptr::null::<libc::sigset_t>();
-        // SAFETY: the caller vouches for the entries, and no further argument is passed.
-        let taken = unsafe { libc::syscall(libc::SYS_io_uring_enter, number, queued, least, flags, nothing, 0usize) };
+        let flags = if wakes { flags | SQ_WAKEUP } else { flags };
+        let call = libc::SYS_io_uring_enter;
+        let taken = if let Some(limit) = limit {
+            let time = Time { seconds: limit.as_secs() as i64, nanoseconds: i64::from(limit.subsec_nanos()) };
+            let time = &raw const time as u64;
+            let argument = Argument { signals: 0, signals_bytes: 0, least_wait_us: 0, time };
+            let (argument, bytes) = (&raw const argument, size_of::<Argument>());
+            // SAFETY: the caller vouches for the entries; argument and time live through the call.
+            unsafe { libc::syscall(call, number, queued, least, flags | EXT_ARG, argument, bytes) }
+        } else {
+            let nothing = ptr::null::<libc::sigset_t>();
+            // SAFETY: the caller vouches for the entries, and no further argument is passed.
+            unsafe { libc::syscall(call, number, queued, least, flags, nothing, 0usize) }
+        };
         if taken < 0 { Err(io::Error::last_os_error()) } else { Ok(taken as u32) }
     }
 }
@@ -104,18 +149,18 @@ mod tests {
     use std::path::Path;
 
     use crate::skip::skip;
-    use crate::{Buffers, DataFile, Mode, Reaped, Ring, RingOperation, Transfer, io_uring_available};
+    use crate::{Action, Buffers, DataFile, Mode, Reaped, Ring, RingForm, Transfer, io_uring_available};
 
-    const WRITE: Transfer = Transfer { slot: 0, operation: RingOperation::Write, offset: 0, length: 4096 };
+    const WRITE: Transfer = Transfer { slot: 0, action: Action::Write, offset: 0, length: 4096 };
 
     fn ring() -> Option<Ring> {
-        if let Err(error) = io_uring_available() {
+        if let Err(error) = io_uring_available(RingForm::Registered) {
             skip(&error.to_string());
             return None;
         }
         let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         let run = file.reopen(Mode { write: true, ..Mode::default() }).unwrap();
-        Some(Ring::new(Buffers::new(1, 4096, 1).unwrap(), Some(run)).unwrap())
+        Some(Ring::new(RingForm::Registered, Buffers::new(1, 4096, 1).unwrap(), Some(run)).unwrap())
     }
 
     fn writes(ring: &mut Ring) -> bool {

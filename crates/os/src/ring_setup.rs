@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use io_uring::{Builder, IoUring};
 
-use crate::OsError;
+use crate::{OsError, RingForm};
 
 /// Buffers that the kernel lets a ring register.
 const MOST_REGISTERED: usize = 16384;
 
-/// Whether rings can be had here; what the kernel says if not.
+/// How long the kernel's polling thread finds nothing to do before it sleeps, in milliseconds: the kernel's own usual.
+const POLL_IDLE_MS: u32 = 1_000;
+
+/// Whether rings of this form can be had here; what the kernel says if not.
 ///
 /// # Errors
 /// [`OsError::IoUring`] with the reason and what would help.
-pub fn available() -> Result<(), OsError> {
-    set_up(1).map(|_| ())
+pub fn available(form: RingForm) -> Result<(), OsError> {
+    set_up(form, 1).map(|_| ())
 }
 
 /// Flags of a ring.
@@ -37,20 +40,46 @@ pub(crate) const LEANEST: [Flags; 4] = [
     |_| (),
 ];
 
-/// The leanest ring that this kernel knows.
-pub(crate) fn set_up(entries: u32) -> Result<IoUring, OsError> {
+/// The same where a thread of the kernel polls the queue: it delivers completions itself.
+const LEANEST_POLLED: [Flags; 4] = [
+    |ring| {
+        ring.setup_single_issuer().setup_r_disabled().setup_submit_all().setup_no_sqarray();
+    },
+    |ring| {
+        ring.setup_single_issuer().setup_r_disabled().setup_submit_all();
+    },
+    |ring| {
+        ring.setup_submit_all();
+    },
+    |_| (),
+];
+
+/// The leanest ring that this kernel knows, of this form.
+pub(crate) fn set_up(form: RingForm, slots: u32) -> Result<IoUring, OsError> {
     let mut outcome = Err(io::Error::from_raw_os_error(libc::EINVAL));
-    for flags in LEANEST {
+    for flags in if form == RingForm::Sqpoll { LEANEST_POLLED } else { LEANEST } {
         if outcome.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) {
-            outcome = set_up_as(flags, entries);
+            outcome = set_up_as(form, flags, slots);
         }
     }
     outcome.map_err(|error| refusal(&error))
 }
 
-pub(crate) fn set_up_as(flags: Flags, entries: u32) -> io::Result<IoUring> {
+pub(crate) fn set_up_as(form: RingForm, flags: Flags, slots: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     flags(&mut builder);
+    let entries = match form {
+        RingForm::Registered | RingForm::Plain => slots,
+        RingForm::Sqpoll => {
+            builder.setup_sqpoll(POLL_IDLE_MS);
+            // The thread says late which entries it has taken: a slot may be back and sent again before that.
+            slots.saturating_mul(2)
+        }
+        RingForm::Iopoll => {
+            builder.setup_iopoll();
+            slots
+        }
+    };
     patiently(|| builder.dontfork().build(entries))
 }
 
@@ -106,7 +135,7 @@ mod tests {
             if !forbid_io_uring_on_this_thread() {
                 return None;
             }
-            Some(available().unwrap_err().to_string())
+            Some(available(RingForm::Registered).unwrap_err().to_string())
         });
         match said.join().unwrap() {
             Some(said) => assert!(said.contains("forbidden here") && said.contains("seccomp"), "{said}"),

@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+
+use crate::DeviceNumber;
 
 /// In which way a run reaches its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +66,13 @@ impl RunFile {
     /// Where the process has no descriptors left.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { file: self.file.try_clone()?, mode: self.mode })
+    }
+
+    /// The block device it is, or that it lies on; `None` where the system does not say.
+    pub fn device(&self) -> Option<DeviceNumber> {
+        let metadata = self.file.metadata().ok()?;
+        let is_device = metadata.file_type().is_block_device();
+        Some(DeviceNumber::of(if is_device { metadata.rdev() } else { metadata.dev() }))
     }
 }
 

@@ -1,0 +1,84 @@
+//! What does the kernel's older asynchronous interface give? One call sends requests, another waits for them.
+//!
+//! With direct I/O they are under way together. Through the page cache `io_submit` carries out each before the next,
+//! so that the depth is 1 there whatever was asked for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use os::{Aio, Clock, Reaped, Transfer};
+use spec::Nanos;
+
+use crate::check::Check;
+use crate::outfit::Outfit;
+use crate::pause::{rest, wait_until};
+use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
+
+/// Requests by `io_submit` and `io_getevents`, as programs of the libaio library issue them.
+// Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
+#[repr(align(128))]
+pub(crate) struct Libaio {
+    clock: Clock,
+    aio: Aio,
+    check: Option<Arc<Check>>,
+    serial: u64,
+}
+
+impl Libaio {
+    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
+        let buffers = outfit.buffers().map_err(unavailable("libaio"))?;
+        let aio = Aio::new(buffers, outfit.files).map_err(unavailable("libaio"))?;
+        Ok(Self { clock: Clock::new(), aio, check: outfit.check, serial: 0 })
+    }
+
+    fn take(&mut self, least: usize, limit: Option<Duration>, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        let take = |reaped: Reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) });
+        self.aio.reap(least, limit, take).map_err(|error| EngineError::Call { call: "io_getevents", error })?;
+        if let Some(check) = &self.check {
+            for completion in &mut done[before..] {
+                let look = |moved| check.look(completion.slot, self.aio.slot(completion.slot), moved);
+                completion.result = completion.result.and_then(look);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine for Libaio {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.now_ns())
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch.iter().filter(|request| request.operation == Operation::Write) {
+            self.serial += 1;
+            match &self.check {
+                None => self.aio.stamp(request.slot, request.length, self.serial),
+                Some(check) => {
+                    check.seal(request.slot, &mut self.aio.slot_mut(request.slot)[..request.length as usize]);
+                }
+            }
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.aio
+            .submit(batch.iter().map(Transfer::from))
+            .map_err(|error| EngineError::Call { call: "io_submit", error })
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.take(least, None, done)
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        wait_until(self, until, done, |engine, time, done| {
+            if engine.aio.in_flight() == 0 {
+                rest(time);
+            }
+            engine.take(usize::from(time.is_some()), time, done)
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! What did Linux have before io_uring? A context of its older asynchronous interface that owns buffers and files.
+//!
+//! Transfers enter by `io_submit`, each naming a slot; outcomes leave by `io_getevents`. Only direct I/O is
+//! asynchronous: through the page cache `io_submit` itself does the work, one request after the other.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+use std::{io, mem, ptr};
+
+use crate::transfer::{file_of_slot, refuse_in_flight};
+use crate::{Action, Buffers, OsError, Reaped, RunFile, Transfer};
+
+/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE` and `IOCB_CMD_FDSYNC` (Linux 4.18).
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+const FDSYNC: u16 = 3;
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Event {
+    data: u64,
+    object: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// A context with one slot for each request that can be under way.
+pub struct Aio {
+    context: libc::c_ulong,
+    buffers: Buffers,
+    files: Vec<RunFile>,
+    /// Which of them each slot reaches.
+    file_of_slot: Vec<u32>,
+    /// What each slot was last submitted as; the kernel copies it.
+    blocks: Vec<libc::iocb>,
+    in_flight: Vec<bool>,
+    in_flight_count: usize,
+    /// Blocks to submit, oldest first.
+    batch: Vec<*mut libc::iocb>,
+    events: Vec<Event>,
+    /// Outcomes that are known already: of transfers that were refused, and of those that made room.
+    known: Vec<Reaped>,
+}
+
+// SAFETY: the pointers lead into `blocks`, which never grows and moves along, and are only used during a call.
+unsafe impl Send for Aio {}
+
+/// Whether a context can be had here.
+///
+/// # Errors
+/// [`OsError::Aio`] with the reason and what would help.
+pub fn available() -> Result<(), OsError> {
+    let context = set_up(1)?;
+    // SAFETY: the context was just made and holds nothing.
+    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+    Ok(())
+}
+
+fn set_up(slots: u32) -> Result<libc::c_ulong, OsError> {
+    let mut context: libc::c_ulong = 0;
+    // SAFETY: the kernel writes one context number, during the call only.
+    if unsafe { libc::syscall(libc::SYS_io_setup, slots, &raw mut context) } == 0 {
+        return Ok(context);
+    }
+    let error = io::Error::last_os_error();
+    let why = match error.raw_os_error() {
+        Some(libc::ENOSYS) => "this kernel was built without it (CONFIG_AIO)".to_string(),
+        Some(libc::EAGAIN) => {
+            "all its requests are taken; a higher sysctl fs.aio-max-nr, or less depth, would help".into()
+        }
+        Some(libc::EPERM | libc::EACCES) => {
+            "it is forbidden here, by the seccomp profile of a container perhaps".into()
+        }
+        _ => error.to_string(),
+    };
+    Err(OsError::Aio { why })
+}
+
+impl Aio {
+    /// A context whose slots are `buffers`, over `files`: the first part of the slots reaches the first file, an equal
+    /// part the next.
+    ///
+    /// # Errors
+    /// [`OsError::Aio`] where the kernel has none, or has no more requests to give.
+    pub fn new(buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
+        let slots = buffers.count() as usize;
+        let files: Vec<RunFile> = files.into_iter().collect();
+        // SAFETY: all zeros is a valid control block, which no call has seen.
+        let blocks = (0..slots).map(|_| unsafe { mem::zeroed() }).collect();
+        Ok(Self {
+            context: set_up(buffers.count())?,
+            file_of_slot: file_of_slot(buffers.count(), files.len()).collect(),
+            buffers,
+            files,
+            blocks,
+            in_flight: vec![false; slots],
+            in_flight_count: 0,
+            batch: Vec::with_capacity(slots),
+            events: vec![Event { data: 0, object: 0, result: 0, result2: 0 }; slots],
+            known: Vec::with_capacity(slots),
+        })
+    }
+
+    /// Transfers submitted and not reaped yet.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight_count
+    }
+
+    /// The bytes of a slot.
+    ///
+    /// # Panics
+    /// Where the slot is in flight, or there is none.
+    pub fn slot(&self, slot: u32) -> &[u8] {
+        self.assert_free(slot);
+        self.buffers.slot(slot)
+    }
+
+    /// The bytes of a slot, to be changed.
+    ///
+    /// # Panics
+    /// As [`Aio::slot`].
+    pub fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.assert_free(slot);
+        self.buffers.slot_mut(slot)
+    }
+
+    fn assert_free(&self, slot: u32) {
+        if self.in_flight[slot as usize] {
+            refuse_in_flight(slot);
+        }
+    }
+
+    /// Marks the bytes of a slot as [`Buffers::stamp`] does.
+    ///
+    /// # Panics
+    /// Where the slot is in flight, or there is none, or it holds less than `length`.
+    #[inline]
+    pub fn stamp(&mut self, slot: u32, length: u32, serial: u64) {
+        self.assert_free(slot);
+        self.buffers.stamp(slot, length as usize, serial);
+    }
+
+    /// Sends out transfers; a refused one has its outcome at once.
+    ///
+    /// # Errors
+    /// Where the kernel refuses the call itself.
+    ///
+    /// # Panics
+    /// Where a slot is in flight, or there is none, or it holds less than `length`.
+    pub fn submit(&mut self, transfers: impl IntoIterator<Item = Transfer>) -> io::Result<()> {
+        self.batch.clear();
+        for transfer in transfers {
+            let Transfer { slot, action, offset, length } = transfer;
+            let index = slot as usize;
+            self.assert_free(slot);
+            assert!(length as usize <= self.buffers.bytes_each(), "a transfer longer than its slot");
+            let block = &mut self.blocks[index];
+            block.aio_data = u64::from(slot);
+            block.aio_fildes = self.files[self.file_of_slot[index] as usize].as_fd().as_raw_fd() as u32;
+            (block.aio_lio_opcode, block.aio_buf, block.aio_nbytes, block.aio_offset) = match action {
+                Action::Read => (PREAD, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
+                Action::Write => (PWRITE, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
+                Action::Flush => (FDSYNC, 0, 0, 0),
+            };
+            self.batch.push(&raw mut *block);
+            self.in_flight[index] = true;
+            self.in_flight_count += 1;
+        }
+        self.send()
+    }
+
+    /// Submits the batch, going on behind each transfer that the kernel refuses.
+    fn send(&mut self) -> io::Result<()> {
+        let mut sent = 0;
+        while sent < self.batch.len() {
+            let rest = &mut self.batch[sent..];
+            // SAFETY: each block is in place during the call, and its buffer is the slot's, at least as long as the
+            // transfer; the slot is lent out until the kernel gives it back, which `drop` waits for.
+            let taken = unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_mut_ptr())
+            };
+            if taken >= 0 {
+                sent += taken as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            let outstanding = self.in_flight_count - self.known.len() - (self.batch.len() - sent);
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // Only short of something that outcomes still under way will free.
+                Some(libc::EAGAIN) if outstanding > 0 => self.collect(1, None)?,
+                Some(number) => {
+                    // SAFETY: the pointer leads to one of our own blocks.
+                    let slot = unsafe { (*self.batch[sent]).aio_data } as u32;
+                    self.known.push(Reaped { slot, result: Err(number) });
+                    sent += 1;
+                }
+                None => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until `least` outcomes, or all that are in flight if those are fewer, can be reaped, or for `limit`, and
+    /// hands every one that has arrived to `take`. A signal may end the wait early.
+    ///
+    /// # Errors
+    /// Where the kernel refuses the call.
+    pub fn reap(&mut self, least: usize, limit: Option<Duration>, mut take: impl FnMut(Reaped)) -> io::Result<()> {
+        let least = least.min(self.in_flight_count).saturating_sub(self.known.len());
+        let outcome = self.collect(least, limit);
+        for reaped in self.known.drain(..) {
+            self.in_flight[reaped.slot as usize] = false;
+            self.in_flight_count -= 1;
+            take(reaped);
+        }
+        outcome
+    }
+
+    /// Puts outcomes among the known, at least so many unless a signal or the limit comes first.
+    fn collect(&mut self, least: usize, limit: Option<Duration>) -> io::Result<()> {
+        let room = self.events.len() - self.known.len();
+        let time = limit.map(|limit| libc::timespec {
+            tv_sec: limit.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
+        });
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let (most, events) = (room as libc::c_long, self.events.as_mut_ptr());
+        // SAFETY: there is room for `room` events, and the time lives through the call.
+        let came =
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.context, least as libc::c_long, most, events, time) };
+        if came < 0 {
+            let error = io::Error::last_os_error();
+            return if error.raw_os_error() == Some(libc::EINTR) { Ok(()) } else { Err(error) };
+        }
+        self.known.extend(self.events[..came as usize].iter().map(|event| Reaped {
+            slot: event.data as u32,
+            result: if event.result < 0 { Err(-event.result as i32) } else { Ok(event.result as u32) },
+        }));
+        Ok(())
+    }
+}
+
+impl Drop for Aio {
+    fn drop(&mut self) {
+        // SAFETY: the call waits until the kernel has let go of every buffer; the context is not used again.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+    }
+}

@@ -1,0 +1,48 @@
+//! Can a device be polled for completions? Said by sysfs, and tried with one read.
+
+use std::fs;
+
+use crate::{Action, Buffers, DeviceNumber, OsError, Ring, RingForm, RunFile, Transfer};
+
+/// Most that a direct request has to be aligned to, on any usual device.
+const BLOCK_BYTES: u32 = 4096;
+
+/// Whether reads of `file` can be polled for (`IORING_SETUP_IOPOLL`).
+///
+/// # Errors
+/// [`OsError::IoUring`] with the reason and what would help.
+pub fn available(file: &RunFile) -> Result<(), OsError> {
+    let refusal = |why: &str| OsError::IoUring { why: why.to_string() };
+    if !file.mode().direct {
+        return Err(refusal("only direct I/O can be polled for: use --cache device or none"));
+    }
+    let refused = "the device has no queues to poll (queue/io_poll in sysfs is 0); NVMe has some after \
+                   nvme.poll_queues=N at boot, virtio disks after virtio_blk.poll_queues=N";
+    if said_by_sysfs(file.device()) == Some(false) {
+        return Err(refusal(refused));
+    }
+    let mut ring = Ring::new(
+        RingForm::Iopoll,
+        Buffers::new(1, BLOCK_BYTES as usize, 0)?,
+        Some(file.try_clone().map_err(|error| refusal(&error.to_string()))?),
+    )?;
+    ring.push([Transfer { slot: 0, action: Action::Read, offset: 0, length: BLOCK_BYTES }]);
+    let mut outcome = Ok(0);
+    while ring.in_flight() > 0 {
+        ring.submit_and_wait(1).map_err(|error| refusal(&error.to_string()))?;
+        ring.reap(|reaped| outcome = reaped.result);
+    }
+    match outcome {
+        Err(libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => Err(refusal(refused)),
+        // Any other refusal is that read's own, and will show in the run.
+        _ => Ok(()),
+    }
+}
+
+/// What `queue/io_poll` says; `None` where there is no such file, as for a file system over several devices.
+fn said_by_sysfs(device: Option<DeviceNumber>) -> Option<bool> {
+    let folder = device?.sysfs();
+    // A partition has no queue of its own; its whole device is the folder above.
+    let texts = ["queue/io_poll", "../queue/io_poll"].map(|path| fs::read_to_string(folder.join(path)));
+    texts.into_iter().find_map(Result::ok).map(|text| text.trim() != "0")
+}

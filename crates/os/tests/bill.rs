@@ -1,0 +1,83 @@
+//! Is the processor bill complete? What the kernel's own threads do for a ring is charged to the process that has it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use os::processor::{Times, charged, machine};
+use os::{Action, Buffers, DataFile, Mode, Ring, RingForm, Transfer, io_uring_available};
+
+fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+fn ring(form: RingForm) -> Option<Ring> {
+    if let Err(error) = io_uring_available(form) {
+        skip(&format!("{form:?}: {error}"));
+        return None;
+    }
+    let file = DataFile::unnamed_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    file.write_all_at(&[5; 4096], 0).unwrap();
+    let run_file = file.reopen(Mode { write: true, ..Mode::default() }).unwrap();
+    Some(Ring::new(form, Buffers::new(1, 4096, 1).unwrap(), Some(run_file)).unwrap())
+}
+
+fn carry(ring: &mut Ring, action: Action) {
+    ring.push([Transfer { slot: 0, action, offset: 0, length: if action == Action::Flush { 0 } else { 4096 } }]);
+    while ring.in_flight() > 0 {
+        ring.submit_and_wait(1).unwrap();
+        ring.reap(|reaped| assert!(reaped.result.is_ok(), "{reaped:?}"));
+    }
+}
+
+/// Names of this process's threads.
+fn threads() -> Vec<String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok()).collect()
+}
+
+/// Processor time of the threads of this process whose name begins so, in nanoseconds.
+fn spent_ns(beginning: &str) -> u64 {
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    let folders = tasks.filter_map(|task| Some(task.ok()?.path()));
+    let of = |folder: &Path| -> Option<u64> {
+        fs::read_to_string(folder.join("comm")).ok().filter(|name| name.starts_with(beginning))?;
+        fs::read_to_string(folder.join("schedstat")).ok()?.split(' ').next()?.parse().ok()
+    };
+    folders.filter_map(|folder| of(&folder)).sum()
+}
+
+/// The kernel's polling thread is one of ours: what it spends is charged to this process; and it is what the machine
+/// really spent, as far as the clock ticks of `/proc/stat` can tell.
+#[test]
+fn the_thread_that_polls_is_charged_to_this_process() {
+    let Some(mut ring) = ring(RingForm::Sqpoll) else { return };
+    carry(&mut ring, Action::Read);
+    if spent_ns("iou-sqp") == 0 {
+        return skip("this kernel keeps its polling thread outside of the process, or says no times of threads");
+    }
+    let charged_ns = || charged().user_ns + charged().system_ns;
+    let busy_ns =
+        || machine().iter().map(|cpu: &Times| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns).sum();
+    let (charged_before_ns, before_ns, busy_before_ns): (_, _, u64) = (charged_ns(), spent_ns("iou-sqp"), busy_ns());
+    // It polls on after its last request, and this thread does next to nothing in the while.
+    while spent_ns("iou-sqp") < before_ns + 200_000_000 {
+        carry(&mut ring, Action::Read);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let spent_ns = spent_ns("iou-sqp") - before_ns;
+    let (charged_ns, busy_ns) = (charged_ns() - charged_before_ns, busy_ns() - busy_before_ns);
+    eprintln!("the polling thread spent {spent_ns} ns, charged were {charged_ns}, the machine was busy {busy_ns}");
+    assert!(charged_ns as f64 >= 0.98 * spent_ns as f64, "charged {charged_ns} of {spent_ns} ns");
+    assert!(busy_ns as f64 >= 0.5 * spent_ns as f64, "the machine knows of {busy_ns} of {spent_ns} ns");
+}
+
+/// So are the workers that take what would have to wait, such as a flush.
+#[test]
+fn workers_of_the_kernel_are_threads_of_this_process() {
+    let Some(mut ring) = ring(RingForm::Registered) else { return };
+    carry(&mut ring, Action::Flush);
+    assert!(threads().iter().any(|name| name.starts_with("iou-wrk")), "there is no worker among {:?}", threads());
+    assert!(spent_ns("iou-wrk") > 0 || spent_ns("") == 0, "a worker that flushed took no time");
+}
