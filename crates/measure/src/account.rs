@@ -1,15 +1,17 @@
 //! What did a run cost the processors? From below what was charged, for all what the machine spent, from above
-//! what the soaker lost.
+//! what the soaker lost. A traced run learns here where its requests' time went.
 
-use std::io;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use os::processor::{self, Baseline, Charged, SoakerReading, Times};
-use record::{Cpu, CpuTimes, Noise, Soaker};
+use os::tracing::{self, Tracer};
+use record::{Anatomy, Cpu, CpuTimes, Soaker};
 use spec::Pass;
 
 use crate::noise::{Sight, Witness};
-use crate::place::Account;
+use crate::place::{Account, Spent};
+use crate::{MeasureError, anatomy};
 
 /// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
 const BASELINE: Duration = Duration::from_millis(150);
@@ -20,8 +22,16 @@ pub(crate) struct MachineAccount {
     charged: Charged,
     machine: Vec<Times>,
     soaking: Option<Soaking>,
+    tracing: Option<Tracing>,
     witness: Witness,
     sight: Sight,
+}
+
+/// The trace's side of it.
+struct Tracing {
+    tracer: Tracer,
+    /// The threads that may submit: those that were there when the run began, or when it ended.
+    threads: BTreeSet<u32>,
 }
 
 /// The soaker's side of it.
@@ -32,22 +42,50 @@ struct Soaking {
 }
 
 impl MachineAccount {
-    /// An account for a run of this pass, with a witness of what others do; the soaker's pass waits for its baseline here.
+    /// An account for a run of this pass, with a witness of what others do on the devices `witnessed`, and a trace of
+    /// what lies under `devices` (kernel names); the soaker's pass waits for its baseline here.
     ///
     /// # Errors
-    /// Where the soaker's threads cannot be started.
-    pub(crate) fn new(pass: Pass, witness: Witness) -> io::Result<Self> {
-        let soaking = match pass {
-            Pass::Plain | Pass::Traced => None,
-            Pass::Soaker => Some(Soaking::new()?),
-        };
+    /// Where the soaker's threads cannot be started, or there is nothing to trace with.
+    pub(crate) fn new<'a>(
+        pass: Pass,
+        witnessed: &[String],
+        devices: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, MeasureError> {
+        let (mut soaking, mut tracing) = (None, None);
+        match pass {
+            Pass::Plain => {}
+            Pass::Soaker => soaking = Some(Soaking::new().map_err(MeasureError::Account)?),
+            Pass::Traced => tracing = Some(Tracing { tracer: Tracer::new(devices)?, threads: BTreeSet::new() }),
+        }
         let (begun, charged, sight) = (Instant::now(), Charged::default(), Sight::default());
-        Ok(Self { begun, charged, machine: Vec::new(), soaking, witness, sight })
+        let witness = Witness::of(witnessed);
+        Ok(Self { begun, charged, machine: Vec::new(), soaking, tracing, witness, sight })
+    }
+}
+
+impl Tracing {
+    fn begin(&mut self) {
+        self.threads = tracing::own_threads();
+        // Where that fails the trace is empty, and the anatomy says so.
+        let _ = self.tracer.start();
+    }
+
+    fn end(&mut self) {
+        let _ = self.tracer.stop();
+        self.threads.append(&mut tracing::own_threads());
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        match self.tracer.read() {
+            Ok(trace) => anatomy::anatomy(&trace, &self.threads),
+            Err(why) => Anatomy { trouble: Some(why.to_string()), ..Anatomy::default() },
+        }
     }
 }
 
 impl Soaking {
-    fn new() -> io::Result<Self> {
+    fn new() -> std::io::Result<Self> {
         let soaker = processor::Soaker::start()?;
         // The threads take a moment to be moved to their processors; the baseline begins after it.
         std::thread::sleep(BASELINE / 10);
@@ -72,13 +110,19 @@ impl Account for MachineAccount {
         if let Some(soaking) = &mut self.soaking {
             soaking.begun = soaking.soaker.read();
         }
+        if let Some(tracing) = &mut self.tracing {
+            tracing.begin();
+        }
         self.begun = Instant::now();
         self.charged = processor::charged();
     }
 
-    fn end(&mut self) -> (Cpu, Noise) {
+    fn end(&mut self) -> Spent {
         let charged = processor::charged();
         let span_ns = self.begun.elapsed().as_nanos() as u64;
+        if let Some(tracing) = &mut self.tracing {
+            tracing.end();
+        }
         let soaked = self.soaking.as_ref().map(Soaking::lost);
         let machine = processor::machine();
         let own_user_ns = charged.user_ns - self.charged.user_ns;
@@ -91,7 +135,8 @@ impl Account for MachineAccount {
             soaker: soaked.map(|(account, _)| account),
             ..Cpu::default()
         };
-        (cpu, self.witness.between(&self.sight, &self.witness.look()))
+        let noise = self.witness.between(&self.sight, &self.witness.look());
+        Spent { cpu, noise, anatomy: self.tracing.as_ref().map(Tracing::anatomy) }
     }
 }
 

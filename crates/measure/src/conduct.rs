@@ -8,12 +8,12 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::EngineError;
-use record::{Cpu, Latency, Noise, Record, Series};
+use record::{Cpu, Latency, Record, Series};
 use spec::Run;
 
 use crate::MeasureError;
 use crate::offsets::Offsets;
-use crate::place::{Account, Place, Prepared};
+use crate::place::{Account, Place, Prepared, Spent};
 use crate::schedule::Schedule;
 use crate::window::{Tally, Terms, Window};
 
@@ -29,7 +29,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
     let prepared = place.prepare(run)?;
     let mut account = place.account(run.pass)?;
     let (engine, cached_bytes) = (prepared.engine, prepared.cached_bytes);
-    let (tallies, (cpu, noise)) = drive(prepared, run, account.as_mut(), stop)?;
+    let (tallies, spent) = drive(prepared, run, account.as_mut(), stop)?;
     if stop.load(Ordering::Relaxed) {
         return Err(MeasureError::Interrupted);
     }
@@ -52,13 +52,14 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
         achieved_depth: sum.depth,
-        cpu: Cpu { ios: paid_ios, ..cpu },
+        cpu: Cpu { ios: paid_ios, ..spent.cpu },
         latency: sum.latency,
         errors: sum.errors,
         series: sum.series,
         harness_ns_per_io,
         cached_bytes,
-        noise,
+        noise: spent.noise,
+        anatomy: spent.anatomy,
     })
 }
 
@@ -68,7 +69,7 @@ fn drive(
     run: &Run,
     account: &mut dyn Account,
     stop: &AtomicBool,
-) -> Result<(Vec<Tally>, (Cpu, Noise)), EngineError> {
+) -> Result<(Vec<Tally>, Spent), EngineError> {
     let Prepared { mut lanes, once, flush, .. } = prepared;
     let terms = Terms { runtime: run.runtime, flush };
     // A place for this thread, which reads the account, and one for each lane.

@@ -4,6 +4,7 @@
 //! account, for real or in virtual time. The window drives the engines and accounts, knowing neither.
 
 mod account;
+mod anatomy;
 mod conduct;
 mod error;
 mod harness;
@@ -23,7 +24,7 @@ mod write_cache;
 
 pub use conduct::measure;
 pub use error::MeasureError;
-pub use place::{Account, Lane, Place, Prepared};
+pub use place::{Account, Lane, Place, Prepared, Spent};
 pub use real::{RealPlace, Wanted};
 pub use simulated::SimulatedPlace;
 pub use write_cache::WriteCache;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use engine::Engine;
-use record::{Cpu, Environment, Noise};
+use record::{Anatomy, Cpu, Environment, Noise};
 use spec::{Bytes, EngineName, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -34,12 +34,23 @@ pub struct Prepared {
     pub flush: bool,
 }
 
-/// The processors' account of one run.
+/// The account of one run: of the processors, and of what else its pass looks at.
 pub trait Account {
     /// Called right before the first submission.
     fn begin(&mut self);
-    /// Called right after the last reaping, with what was spent since and who else was there.
-    fn end(&mut self) -> (Cpu, Noise);
+    /// Called right after the last reaping.
+    fn end(&mut self) -> Spent;
+}
+
+/// What happened between the two ends of an account.
+#[derive(Debug, Clone, Default)]
+pub struct Spent {
+    /// What the processors spent.
+    pub cpu: Cpu,
+    /// Who else was there.
+    pub noise: Noise,
+    /// Where the requests' time went, where that was traced.
+    pub anatomy: Option<Anatomy>,
 }
 
 /// A target, real or simulated, with everything that is around it.
@@ -72,7 +83,7 @@ pub trait Place {
     fn read_back(&mut self, _run: &Run, _stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         Ok(BTreeMap::new())
     }
-    /// Starts the processors' account for a run of this pass, which may take a moment for its baseline.
+    /// Starts the account for a run of this pass, which may take a moment for the soaker's baseline.
     ///
     /// # Errors
     /// Where the account cannot be had.

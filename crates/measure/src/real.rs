@@ -24,7 +24,6 @@ use crate::joined::{Arrangement, Joined, Way, environment_of};
 use crate::layout;
 use crate::ledgers::{self, Ledgers};
 use crate::member::{Member, USUAL_BYTES};
-use crate::noise::Witness;
 use crate::page_cache;
 use crate::place::{Account, Lane, Place, Prepared};
 
@@ -151,7 +150,12 @@ impl RealPlace {
             () => TargetKind::File,
         };
         let (span, members) = (Bytes(self.span_bytes), self.members.len() as u32);
-        Surroundings { kind, span, members, direct_unit: self.direct_unit(), cannot: BTreeMap::new() }
+        let traceable = match self.devices.iter().flatten().next() {
+            Some(_) => os::tracing::available().map_err(|why| why.to_string()),
+            None => Err("no block device is known under the target".to_string()),
+        };
+        let cannot = traceable.err().map(|why| ("trace".to_string(), why)).into_iter().collect();
+        Surroundings { kind, span, members, direct_unit: self.direct_unit(), cannot }
     }
 
     /// What direct requests must be multiples of; `None` where some member takes none.
@@ -379,7 +383,8 @@ impl Place for RealPlace {
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        Ok(Box::new(MachineAccount::new(pass, Witness::of(&self.witnessed)).map_err(MeasureError::Account)?))
+        let devices = self.devices.iter().flatten().map(String::as_str);
+        Ok(Box::new(MachineAccount::new(pass, &self.witnessed, devices)?))
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

@@ -1,13 +1,13 @@
 //! Runs on a simulated path, in virtual time.
 
 use engine::{ProcessorAccount, Simulated};
-use record::{Cpu, CpuTimes, Environment, Level, Machine, Noise, Soaker, Surroundings, TargetKind};
+use record::{Cpu, CpuTimes, Environment, Level, Machine, Soaker, Surroundings, TargetKind};
 use spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, Workload};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use crate::MeasureError;
-use crate::place::{Account, Lane, Place, Prepared};
+use crate::place::{Account, Lane, Place, Prepared, Spent};
 
 /// A simulated path; its clock goes on from run to run.
 pub struct SimulatedPlace {
@@ -40,7 +40,10 @@ impl SimulatedPlace {
             span: disk.size,
             members: disk.disks,
             direct_unit: Some(Bytes(512)),
-            cannot: BTreeMap::from([("page cache".to_string(), "a simulated disk has no page cache".to_string())]),
+            cannot: BTreeMap::from([
+                ("page cache".to_string(), "a simulated disk has no page cache".to_string()),
+                ("trace".to_string(), "a simulated disk has no tracepoints".to_string()),
+            ]),
         };
         let environment = Environment { machine, levels, surroundings, ..Environment::default() };
         Self { disk, environment, run_began: Nanos(0), engine: None }
@@ -123,7 +126,7 @@ struct VirtualAccount {
 impl Account for VirtualAccount {
     fn begin(&mut self) {}
 
-    fn end(&mut self) -> (Cpu, Noise) {
+    fn end(&mut self) -> Spent {
         let spent = self.engine.read();
         let busy_ns = spent.charged_ns + spent.unseen_ns;
         let elapsed_ns = self.engine.now().0 - self.began.0;
@@ -142,6 +145,6 @@ impl Account for VirtualAccount {
             soaker: (self.pass == Pass::Soaker).then_some(Soaker { lost_ns: busy_ns, baseline_share: 1.0 }),
             ..Cpu::default()
         };
-        (cpu, Noise::default())
+        Spent { cpu, ..Spent::default() }
     }
 }

@@ -1,7 +1,8 @@
 //! Which block device is it? The number by which the kernel knows it leads into sysfs.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// A block device's number, by which sysfs (`/sys/dev/block/MAJOR:MINOR`) knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,30 @@ impl DeviceNumber {
     pub fn sysfs(self) -> PathBuf {
         PathBuf::from(format!("/sys/dev/block/{self}"))
     }
+
+    /// The number as the kernel itself writes it, in its events: twelve bits of major, twenty of minor.
+    pub(crate) fn in_events(self) -> u64 {
+        (u64::from(self.major) << 20) | u64::from(self.minor & 0xf_ffff)
+    }
+
+    /// Such as `254:0`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.split_once(':')?;
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
+
+    /// The number in a device's folder in sysfs.
+    pub(crate) fn in_folder(folder: &Path) -> Option<Self> {
+        Self::parse(fs::read_to_string(folder.join("dev")).ok()?.trim())
+    }
+}
+
+/// The numbers of the partitions that a device's folder in sysfs shows.
+pub(crate) fn partitions(sysfs: &Path) -> Vec<DeviceNumber> {
+    let Ok(entries) = fs::read_dir(sysfs) else { return Vec::new() };
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let folders = folders.filter(|folder| folder.join("partition").exists());
+    folders.filter_map(|folder| DeviceNumber::in_folder(&folder)).collect()
 }
 
 impl fmt::Display for DeviceNumber {

@@ -79,6 +79,12 @@ pub enum OsError {
         /// Why, and what would help.
         why: String,
     },
+    /// The kernel's tracepoints are not to be had.
+    #[error("the block layer's tracepoints cannot be read here: {why}")]
+    Tracing {
+        /// Why, and what would help.
+        why: String,
+    },
     /// Any other refusal.
     #[error("{call} failed on {}: {error}", path.display())]
     Call {

@@ -24,6 +24,10 @@ mod ring_setup;
 mod run_file;
 #[cfg(test)]
 mod skip;
+mod trace_events;
+mod trace_instance;
+mod trace_page;
+pub mod tracing;
 mod transfer;
 
 pub use aio::Aio;

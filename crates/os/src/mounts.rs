@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::DeviceNumber;
+use crate::device::partitions;
 
 /// Where `device`, or a partition of it, is mounted in the view of this process; `None` where it is not.
 ///
@@ -17,22 +18,6 @@ pub fn mounted_at(device: DeviceNumber) -> Option<PathBuf> {
     mount_point_of(&mountinfo, &devices, |source| {
         fs::metadata(source).ok().map(|metadata| DeviceNumber::of(metadata.rdev()))
     })
-}
-
-/// The numbers of the partitions that a device's folder in sysfs shows.
-fn partitions(sysfs: &Path) -> Vec<DeviceNumber> {
-    let Ok(entries) = fs::read_dir(sysfs) else { return Vec::new() };
-    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    folders.filter(|folder| folder.join("partition").exists()).filter_map(|folder| number_in(&folder)).collect()
-}
-
-fn number_in(folder: &Path) -> Option<DeviceNumber> {
-    parse_number(fs::read_to_string(folder.join("dev")).ok()?.trim())
-}
-
-fn parse_number(text: &str) -> Option<DeviceNumber> {
-    let (major, minor) = text.split_once(':')?;
-    Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 /// The first mount point in `mountinfo` whose device, or whose source in `/dev`, is one of `devices`.
@@ -48,7 +33,7 @@ fn mount_point_of(
         let (number, mount_point) = (fields.get(2)?, fields.get(4)?);
         let dash = fields.iter().position(|field| *field == b"-")?;
         let source = fields.get(dash + 2).filter(|source| source.starts_with(b"/dev/")).map(|source| unescape(source));
-        let shown = std::str::from_utf8(number).ok().and_then(parse_number);
+        let shown = std::str::from_utf8(number).ok().and_then(DeviceNumber::parse);
         let found = [shown, source.and_then(|source| number_of(&source))];
         found.iter().flatten().any(|number| devices.contains(number)).then(|| unescape(mount_point))
     })

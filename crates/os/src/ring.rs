@@ -12,7 +12,7 @@ use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, opcode};
 
 use crate::ring_entrance::{Entrance, Visit};
-use crate::ring_entry::{Means, Slot, entry};
+use crate::ring_entry::{Means, Slot, entry, length_in};
 use crate::ring_setup::{refusal, register, set_up};
 use crate::transfer::{file_of_slot, refuse_in_flight};
 use crate::{Buffers, OsError, Reaped, RunFile, Transfer};
@@ -286,7 +286,7 @@ impl Ring {
         let is_no_op = self.means == Means::Nothing;
         let mut reaped = 0;
         for outcome in self.ring.completion() {
-            let (slot, length) = (outcome.user_data() as u32, (outcome.user_data() >> 32) as u32);
+            let (slot, length) = (outcome.user_data() as u32, length_in(outcome.user_data()));
             let result = match outcome.result() {
                 error if error < 0 => Err(-error),
                 _ if is_no_op => Ok(length),

@@ -48,3 +48,8 @@ pub(crate) fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::En
     };
     entry.user_data(u64::from(length) << 32 | u64::from(slot))
 }
+
+/// Bytes of a transfer, from its mark.
+pub(crate) fn length_in(mark: u64) -> u32 {
+    (mark >> 32) as u32
+}

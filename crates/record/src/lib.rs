@@ -3,6 +3,7 @@
 //! A [`Record`] is one run with everything that was seen of it. Nothing here interprets: intervals, fits and
 //! advice are `analyse`'s. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
 
+mod anatomy;
 mod columns;
 mod difference;
 mod environment;
@@ -15,6 +16,7 @@ mod run_record;
 mod sqlio;
 mod study_file;
 
+pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use columns::{COLUMNS, Column};
 pub use environment::{Device, Environment, FileSystem, LeftOut, Level, Machine, Surroundings, TargetKind};
 pub use error::RecordError;

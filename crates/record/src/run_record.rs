@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use spec::{EngineName, Run};
 
-use crate::Latency;
+use crate::{Anatomy, Latency};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,9 @@ pub struct Record {
     /// Who else was there.
     #[serde(default)]
     pub noise: Noise,
+    /// Where the requests' time went, in a pass of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anatomy: Option<Anatomy>,
 }
 
 /// Evidence of others at work while a run was measured, over the span of its processor account. What the system

@@ -320,6 +320,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         harness_ns_per_io: 118.0,
         cached_bytes: Some(0),
         noise: Noise::default(),
+        anatomy: None,
     }
 }
 

@@ -69,6 +69,7 @@ pub fn record(number: u32) -> Record {
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
+        anatomy: None,
     }
 }
 

@@ -254,6 +254,7 @@ pub fn record() -> Record {
         harness_ns_per_io: 31.5,
         cached_bytes: None,
         noise: Noise::default(),
+        anatomy: None,
     }
 }
 
