@@ -14,6 +14,7 @@ mod errno;
 mod io_uring;
 mod ledger;
 mod libaio;
+mod memory;
 mod mirror;
 mod mmap;
 mod null;
@@ -33,6 +34,7 @@ use spec::Nanos;
 
 pub use errno::Errno;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
+pub use memory::open_memory;
 pub(crate) use open::unavailable;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
 pub use unit::UNIT_BYTES;
@@ -98,6 +100,15 @@ pub enum EngineError {
 pub trait Engine: Send {
     /// The engine's clock; it never goes back.
     fn now(&self) -> Nanos;
+
+    /// Called once by the thread that will drive it, before its window opens: what is better done there (memory lies
+    /// near the processor that touches it first) and shall not be measured. Most engines have nothing to do.
+    ///
+    /// # Errors
+    /// Where the engine cannot be used after all.
+    fn settle(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.
     ///

@@ -99,7 +99,9 @@ fn bare(name: EngineName, outfit: Outfit) -> Result<Box<dyn Engine>, EngineError
         EngineName::Sync | EngineName::Pool | EngineName::Libaio | EngineName::Mmap | EngineName::Iopoll => {
             return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
         }
-        EngineName::Memory => return Err(refusal(name, "it is not built in".to_string())),
+        EngineName::Memory => {
+            return Err(refusal(name, "it runs a loop over memory: say which, such as --kernel memcpy".to_string()));
+        }
         EngineName::Simulated | EngineName::Auto => {
             return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
         }
@@ -139,7 +141,7 @@ fn refuse_impossible(name: EngineName, depth: u32, bs: Bytes) -> Result<(), Engi
     Ok(())
 }
 
-fn refusal(name: EngineName, why: String) -> EngineError {
+pub(crate) fn refusal(name: EngineName, why: String) -> EngineError {
     EngineError::Unavailable { engine: name.word(), why }
 }
 

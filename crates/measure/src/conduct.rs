@@ -84,6 +84,7 @@ fn drive(
                 let schedule = run.workload.rate.map(|arrival| Schedule::new(arrival, seed));
                 let gate = &gate;
                 scope.spawn(move || {
+                    let settled = lane.engine.settle();
                     // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
                     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop);
                     if schedule.is_some() {
@@ -92,7 +93,7 @@ fn drive(
                     let window = window.open_loop(schedule);
                     gate.wait();
                     gate.wait();
-                    let tally = window.run();
+                    let tally = settled.and_then(|()| window.run());
                     gate.wait();
                     tally
                 })

@@ -129,7 +129,8 @@ fn slot_alignment() -> usize {
     rustix::param::page_size().max(SLOT_ALIGNMENT)
 }
 
-fn memory_bytes() -> u64 {
+/// Main memory of the machine in bytes.
+pub(crate) fn memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }

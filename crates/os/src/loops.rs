@@ -1,0 +1,285 @@
+//! How fast do the processor's own instructions move memory? Loops that read, write and copy it, a word or a vector at
+//! a time, past the caches or through them.
+//!
+//! Memory enters in whole turns: what a loop moves between two looks at its counter. Loads and ordinary stores are
+//! volatile, so that none is left out, joined with another or made a call of memset. Which vectors there are is asked
+//! of the processor at run time, once.
+
+use std::hint::black_box;
+
+/// Bytes that a loop moves in one turn: eight cache lines, so that counting hardly shows beside moving.
+pub const TURN_BYTES: usize = 512;
+
+/// What a loop moves in one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(512))]
+pub struct Turn([u8; TURN_BYTES]);
+
+/// The loop alone: as many turns as `turns` has, and nothing is touched.
+pub fn turn_only(turns: &[Turn]) {
+    turns.iter().for_each(|turn| {
+        black_box(std::ptr::from_ref(turn));
+    });
+}
+
+/// Reads 64 bits at a time.
+pub fn read_words(from: &[Turn]) {
+    each_read::<u64>(from);
+}
+
+/// Writes 64 bits at a time, the same bits everywhere.
+pub fn write_words(to: &mut [Turn]) {
+    each_written(to, black_box(WORD));
+}
+
+/// Copies by the C library's memcpy, in one call.
+///
+/// # Panics
+/// Where one side is longer.
+pub fn copy(to: &mut [Turn], from: &[Turn]) {
+    to.copy_from_slice(from);
+    black_box(to.as_ptr());
+}
+
+/// What is written: no zeros, which some processors store for less.
+const WORD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline(always)]
+fn each_read<V>(from: &[Turn]) {
+    for turn in from {
+        let vectors = std::ptr::from_ref(turn).cast::<V>();
+        for index in 0..TURN_BYTES / size_of::<V>() {
+            // SAFETY: a turn is that many vectors long and at least as aligned; all bits are a vector.
+            unsafe { vectors.add(index).read_volatile() };
+        }
+    }
+}
+
+#[inline(always)]
+fn each_written<V: Copy>(to: &mut [Turn], value: V) {
+    for turn in to {
+        let vectors = std::ptr::from_mut(turn).cast::<V>();
+        for index in 0..TURN_BYTES / size_of::<V>() {
+            // SAFETY: as in `each_read`, and the turn is borrowed alone; vectors have no padding, so bytes stay bytes.
+            unsafe { vectors.add(index).write_volatile(value) };
+        }
+    }
+}
+
+/// The loops over the widest vectors that this processor has.
+#[derive(Debug, Clone, Copy)]
+pub struct Vectors(&'static Set);
+
+/// Loops whose stores pass the caches by.
+#[derive(Debug, Clone, Copy)]
+pub struct Streams(&'static StreamSet);
+
+/// The loops over one width of vectors, for processors that have them.
+#[derive(Debug)]
+struct Set {
+    read: unsafe fn(&[Turn]),
+    write: unsafe fn(&mut [Turn]),
+    streams: Option<StreamSet>,
+}
+
+#[derive(Debug)]
+struct StreamSet {
+    write: unsafe fn(&mut [Turn]),
+    copy: unsafe fn(&mut [Turn], &[Turn]),
+}
+
+impl Vectors {
+    /// Asks the processor.
+    pub fn widest() -> Self {
+        Self::all_here().next().expect("the portable ones are everywhere")
+    }
+
+    /// All that this processor has, the widest first.
+    fn all_here() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let known = [
+            (&avx512::SET, is_x86_feature_detected!("avx512f")),
+            (&avx2::SET, is_x86_feature_detected!("avx2")),
+            (&sse2::SET, true),
+            (&PORTABLE, true),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let known = [(&PORTABLE, true)];
+        known.into_iter().filter(|(_, here)| *here).map(|(set, _)| Self(set))
+    }
+
+    /// Reads a vector at a time.
+    pub fn read(self, from: &[Turn]) {
+        // SAFETY: `all_here` gives only what the processor was asked for.
+        unsafe { (self.0.read)(from) }
+    }
+
+    /// Writes a vector at a time, the same bits everywhere.
+    pub fn write(self, to: &mut [Turn]) {
+        // SAFETY: as in `read`.
+        unsafe { (self.0.write)(to) }
+    }
+
+    /// The loops whose stores pass the caches by; `None` where this program knows no such stores.
+    pub fn streams(self) -> Option<Streams> {
+        self.0.streams.as_ref().map(Streams)
+    }
+}
+
+impl Streams {
+    /// Writes a vector at a time, the same bits everywhere, and waits until it is on its way to memory.
+    pub fn write(self, to: &mut [Turn]) {
+        // SAFETY: a stream comes from a set that the processor was asked for.
+        unsafe { (self.0.write)(to) }
+    }
+
+    /// Copies a vector at a time, and waits until it is on its way to memory.
+    ///
+    /// # Panics
+    /// Where one side is longer.
+    pub fn copy(self, to: &mut [Turn], from: &[Turn]) {
+        assert_eq!(to.len(), from.len(), "a copy is as long as what it is of");
+        // SAFETY: as in `write`.
+        unsafe { (self.0.copy)(to, from) }
+    }
+}
+
+/// Where nothing better is known: loops that the compiler makes vectors of, as far as every processor of the kind has
+/// them.
+static PORTABLE: Set = Set { read: read_portably, write: write_portably, streams: None };
+
+fn read_portably(from: &[Turn]) {
+    let mut lanes = [0u64; 8];
+    for turn in from {
+        for line in turn.0.chunks_exact(64) {
+            for (lane, word) in lanes.iter_mut().zip(line.chunks_exact(8)) {
+                *lane ^= u64::from_ne_bytes(word.try_into().expect("eight bytes"));
+            }
+        }
+    }
+    black_box(lanes);
+}
+
+fn write_portably(to: &mut [Turn]) {
+    let mut turn = Turn([0; TURN_BYTES]);
+    turn.0.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&WORD.to_ne_bytes()));
+    to.fill(black_box(turn));
+    black_box(to.as_ptr());
+}
+
+/// The loops over one width of vectors.
+#[cfg(target_arch = "x86_64")]
+macro_rules! loops {
+    ($width:ident, $feature:literal, $vector:ident, $fill:ident, $stream:ident) => {
+        mod $width {
+            use std::arch::x86_64::{_mm_sfence, $fill, $stream, $vector};
+            use std::hint::black_box;
+
+            use super::{Set, StreamSet, TURN_BYTES, Turn, WORD, each_read, each_written};
+
+            const EACH: usize = TURN_BYTES / size_of::<$vector>();
+            pub(super) static SET: Set =
+                Set { read, write, streams: Some(StreamSet { write: write_stream, copy: copy_stream }) };
+
+            #[target_feature(enable = $feature)]
+            fn read(from: &[Turn]) {
+                each_read::<$vector>(from);
+            }
+
+            #[target_feature(enable = $feature)]
+            fn write(to: &mut [Turn]) {
+                each_written(to, $fill(black_box(WORD) as i64));
+            }
+
+            #[target_feature(enable = $feature)]
+            fn write_stream(to: &mut [Turn]) {
+                let value = $fill(black_box(WORD) as i64);
+                for turn in to {
+                    let vectors = std::ptr::from_mut(turn).cast::<$vector>();
+                    for index in 0..EACH {
+                        // SAFETY: a turn is that many vectors long, at least as aligned, and borrowed alone.
+                        unsafe { $stream(vectors.add(index), value) };
+                    }
+                }
+                _mm_sfence();
+            }
+
+            #[target_feature(enable = $feature)]
+            fn copy_stream(to: &mut [Turn], from: &[Turn]) {
+                for (to, from) in to.iter_mut().zip(from) {
+                    let to = std::ptr::from_mut(to).cast::<$vector>();
+                    let from = std::ptr::from_ref(from).cast::<$vector>();
+                    for index in 0..EACH {
+                        // SAFETY: as above, for both turns; they are different memory.
+                        unsafe { $stream(to.add(index), *from.add(index)) };
+                    }
+                }
+                _mm_sfence();
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+loops!(sse2, "sse2", __m128i, _mm_set1_epi64x, _mm_stream_si128);
+#[cfg(target_arch = "x86_64")]
+loops!(avx2, "avx2", __m256i, _mm256_set1_epi64x, _mm256_stream_si256);
+#[cfg(target_arch = "x86_64")]
+loops!(avx512, "avx512f", __m512i, _mm512_set1_epi64, _mm512_stream_si512);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turns(count: usize, seed: u8) -> Vec<Turn> {
+        let byte = |turn: usize, at: usize| (turn * 31 + at * 7) as u8 ^ seed;
+        (0..count).map(|turn| Turn(std::array::from_fn(|at| byte(turn, at)))).collect()
+    }
+
+    fn is_written(turn: &Turn) -> bool {
+        turn.0.chunks(8).all(|word| word == WORD.to_ne_bytes())
+    }
+
+    /// What a loop over the middle of some turns makes of it; those before and after must stay as they were.
+    fn in_the_middle(work: impl Fn(&mut [Turn])) -> Vec<Turn> {
+        let (before, mut after) = (turns(9, 1), turns(9, 1));
+        work(&mut after[2..7]);
+        assert_eq!((&after[..2], &after[7..]), (&before[..2], &before[7..]), "memory beside it was touched");
+        after[2..7].to_vec()
+    }
+
+    #[test]
+    fn writes_reach_every_word_and_nothing_beside() {
+        assert!(in_the_middle(write_words).iter().all(is_written));
+        for vectors in Vectors::all_here() {
+            assert!(in_the_middle(|to| vectors.write(to)).iter().all(is_written), "{vectors:?}");
+            if let Some(streams) = vectors.streams() {
+                assert!(in_the_middle(|to| streams.write(to)).iter().all(is_written), "{streams:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn copies_are_what_they_are_of() {
+        let from = turns(5, 77);
+        assert_eq!(in_the_middle(|to| copy(to, &from)), from);
+        for streams in Vectors::all_here().filter_map(Vectors::streams) {
+            assert_eq!(in_the_middle(|to| streams.copy(to, &from)), from, "{streams:?}");
+        }
+    }
+
+    #[test]
+    fn reads_and_the_loop_alone_change_nothing() {
+        let untouched = turns(9, 1)[2..7].to_vec();
+        assert_eq!(in_the_middle(|turns| turn_only(turns)), untouched);
+        assert_eq!(in_the_middle(|turns| read_words(turns)), untouched);
+        for vectors in Vectors::all_here() {
+            assert_eq!(in_the_middle(|turns| vectors.read(turns)), untouched, "{vectors:?}");
+        }
+    }
+
+    #[test]
+    fn every_processor_of_this_kind_has_vectors_that_pass_the_caches_by() {
+        assert_eq!(Vectors::widest().streams().is_some(), cfg!(target_arch = "x86_64"));
+    }
+}
