@@ -28,6 +28,7 @@ mod interval;
 mod judged;
 mod ladder;
 mod limits;
+mod memory;
 mod path;
 mod regime;
 mod resample;
@@ -62,6 +63,7 @@ pub use half_power::curves;
 pub use interval::t95;
 pub use ladder::levels;
 pub use limits::limits;
+pub use memory::{MemoryFinding, loop_ns_per_kib, memory};
 pub use steady::{Burst, Steadiness, judge};
 
 use bottleneck::Evidence;

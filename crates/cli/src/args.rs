@@ -26,6 +26,8 @@ pub enum Command {
     Run(RunArgs),
     /// A study's runs as commands, one a line, without measuring
     Plan(PlanArgs),
+    /// How fast memory is: loops that read, write and copy it, by one thread and by all
+    Memory(MemoryArgs),
     /// The levels of a path and what each advertises
     Probe(ProbeArgs),
     /// The report again, from a study file
@@ -125,6 +127,21 @@ pub struct CommonArgs {
     /// Allow writing to a file or a device that halfpower did not create; its contents are lost
     #[arg(long)]
     pub overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MemoryArgs {
+    /// Folder for the file that is read and written in the page cache [default: the system's for temporary files]
+    pub folder: Option<PathBuf>,
+    /// Threads of the threaded kernels [default: one for each processor]
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Seed of the order
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the rates as JSON and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

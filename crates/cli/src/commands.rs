@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod export;
+pub mod memory;
 pub mod plan;
 pub mod probe;
 pub mod question;

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Study(args) => commands::study::study(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
+        Command::Memory(args) => commands::memory::memory(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),

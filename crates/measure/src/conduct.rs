@@ -29,6 +29,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
     let prepared = place.prepare(run)?;
     let mut account = place.account(run.pass)?;
     let (engine, cached_bytes) = (prepared.engine, prepared.cached_bytes);
+    let span_bytes = prepared.memory_bytes().unwrap_or_else(|| place.span_bytes());
     let (tallies, spent) = drive(prepared, run, account.as_mut(), stop)?;
     if stop.load(Ordering::Relaxed) {
         return Err(MeasureError::Interrupted);
@@ -41,7 +42,7 @@ pub fn measure(place: &mut dyn Place, run: &Run, stop: &AtomicBool) -> Result<Re
     Ok(Record {
         run: *run,
         engine,
-        span_bytes: place.span_bytes(),
+        span_bytes,
         started_unix_ms,
         spent_ns: place.clock_ns() - started_ns,
         elapsed_ns: sum.elapsed_ns,

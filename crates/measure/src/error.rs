@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use engine::EngineError;
-use spec::{Bytes, Workload};
+use spec::{Bytes, Kernel, Workload};
 
 /// A place that cannot be prepared, or a run that is lost.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,14 @@ pub enum MeasureError {
         needed: Bytes,
         /// Bytes there are.
         span: Bytes,
+    },
+    /// A memory kernel that cannot be run so.
+    #[error("--kernel {kernel} {what}")]
+    Kernel {
+        /// Which.
+        kernel: Kernel,
+        /// Why, and what to do.
+        what: &'static str,
     },
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]

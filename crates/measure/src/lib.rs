@@ -12,6 +12,7 @@ mod joined;
 mod layout;
 mod ledgers;
 mod member;
+mod memory;
 mod noise;
 mod offsets;
 mod page_cache;

@@ -23,7 +23,7 @@ pub(crate) struct Member {
     /// Whether the data is our own file, to be laid out.
     pub ours: bool,
     /// Where a scratch file may be made.
-    scratch: PathBuf,
+    pub scratch: PathBuf,
     /// What direct requests must be multiples of; `None` where there is no direct I/O.
     pub alignment: Option<Alignment>,
     /// Bytes of it that are used.

@@ -34,6 +34,14 @@ pub struct Prepared {
     pub flush: bool,
 }
 
+impl Prepared {
+    /// Bytes of memory that the lanes work on between them; `None` where they work on the target.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        let lengths = self.lanes.iter().map(|lane| lane.range.end - lane.range.start);
+        (self.engine == EngineName::Memory).then(|| lengths.sum())
+    }
+}
+
 /// The account of one run: of the processors, and of what else its pass looks at.
 pub trait Account {
     /// Called right before the first submission.

@@ -24,6 +24,7 @@ use crate::joined::{Arrangement, Joined, Way, environment_of};
 use crate::layout;
 use crate::ledgers::{self, Ledgers};
 use crate::member::{Member, USUAL_BYTES};
+use crate::memory;
 use crate::page_cache;
 use crate::place::{Account, Lane, Place, Prepared};
 
@@ -276,6 +277,9 @@ impl Place for RealPlace {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        if memory::is_memory(workload)? {
+            return Ok(());
+        }
         let bs = workload.bs;
         let arrangement = self.arrange(workload)?;
         if workload.cache.direct() {
@@ -328,6 +332,11 @@ impl Place for RealPlace {
     }
 
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
+        if run.workload.engine == EngineName::Memory {
+            self.witnessed.clear();
+            let folder = self.members.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
+            return memory::prepare(&run.workload, &folder);
+        }
         let Workload { rw, bs, threads, cache, engine, .. } = run.workload;
         let arrangement = self.arrange(&run.workload)?;
         self.keep_ledgers(&run.workload, arrangement)?;

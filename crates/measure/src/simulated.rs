@@ -68,6 +68,10 @@ impl Place for SimulatedPlace {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        if let Some(kernel) = workload.twist.kernel {
+            let what = "loops over this machine's memory, and a simulated system has none: name another target";
+            return Err(MeasureError::Kernel { kernel, what });
+        }
         let needed = workload.bs.0.saturating_mul(u64::from(workload.threads));
         let used = workload.twist.used(self.disk.size.0);
         if needed > used.end - used.start {

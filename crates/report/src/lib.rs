@@ -17,6 +17,7 @@ mod html_settings;
 mod html_tables;
 mod html_trust;
 mod json;
+mod memory;
 mod run;
 mod terminal;
 
@@ -25,5 +26,6 @@ pub use compare_html::compare_html;
 pub use environment::environment_text;
 pub use html::html;
 pub use json::json;
+pub use memory::{memory_json, memory_text};
 pub use run::{run_json, run_text};
 pub use terminal::{Style, terminal};

@@ -1,0 +1,61 @@
+//! How fast is memory? The kernels' rates enter; a table for people, or an object for programs, leaves.
+
+use std::io::{self, Write};
+
+use analyse::MemoryFinding;
+use analyse::format::{thousands, two_digits};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::{Value, json};
+use spec::Kernel;
+
+/// `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
+pub fn memory_json(memory: &[MemoryFinding]) -> Value {
+    json!({ "memory": memory })
+}
+
+/// A table of the kernels, and how to read it. `loop_ns_per_kib` is what was taken off for the loop itself.
+///
+/// # Errors
+/// Those of `out`.
+pub fn memory_text(
+    memory: &[MemoryFinding],
+    loop_ns_per_kib: Option<f64>,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
+    table.add_row(["kernel", "threads", "MB/s", "95% interval", "what it does"]);
+    table.add_rows(memory.iter().map(|row| {
+        let interval = format!("{} to {}", thousands(row.low), thousands(row.high));
+        let (kernel, what) = (row.kernel.to_string(), description(row.kernel).to_string());
+        [kernel, row.threads.to_string(), thousands(row.mbps), interval, what]
+    }));
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if (1..4).contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
+    writeln!(out, "\nA byte copied counts once, as in memspeed; STREAM's copy figure is twice that.")?;
+    if let Some(ns) = loop_ns_per_kib {
+        writeln!(out, "The loop alone takes {} ns a KiB, which is taken off halfpower's own loops.", two_digits(ns))?;
+    }
+    Ok(())
+}
+
+/// A kernel in a few words.
+pub(crate) fn description(kernel: Kernel) -> &'static str {
+    match kernel {
+        Kernel::Null => "the loop alone",
+        Kernel::Read => "reads 64 bits at a time",
+        Kernel::Write => "writes 64 bits at a time",
+        Kernel::ReadVector => "reads the widest vectors",
+        Kernel::WriteVector => "writes the widest vectors",
+        Kernel::WriteStream => "writes vectors past the caches",
+        Kernel::Copy => "the C library's memcpy, 8 MiB a call",
+        Kernel::CopyStream => "copies vectors past the caches",
+        Kernel::FileRead => "reads a cached file, 64 KiB a call",
+        Kernel::FileWrite => "writes a cached file, 64 KiB a call",
+    }
+}
