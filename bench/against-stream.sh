@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Do halfpower's copies move as much as C's? Runs the memory kernels and a STREAM-like program of our own (stream.c) in
+# turn, over equal arrays in huge pages, and prints ratios: the median over the pairs, with the least and the greatest.
+#
+#   bench/against-stream.sh [--tiny]      PAIRS=9 RUNTIME=0.5 HALFPOWER=target/release/halfpower CC=cc
+#
+#   best copy     the better of memcpy and copy-stream over the better of C's plain loop and its non-temporal one
+#   memcpy        our kernel over C's memcpy, both 8 MiB a call
+#
+# Rates are as each run gave them: nothing is taken off for the loop. MB/s count a byte copied once; STREAM's figure is
+# twice that. Needs a C compiler and python3. Let nothing else run.
+set -euo pipefail
+pairs=${PAIRS:-9} runtime=${RUNTIME:-0.5}
+if [ "${1:-}" = --tiny ]; then pairs=1 runtime=0.1; fi
+here=$(cd "$(dirname "$0")" && pwd)
+halfpower=${HALFPOWER:-$here/../target/release/halfpower}
+block=$((8 << 20))
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+"${CC:-cc}" -O3 -march=native -fno-tree-loop-distribute-patterns -pthread -o "$scratch/stream" "$here/stream.c"
+
+ours() { # kernel threads: MB/s and the bytes of all arenas
+  "$halfpower" run null: --engine memory --kernel "$1" --threads "$2" --bs "$block" --iodepth 1 --runtime "${runtime}s" --json |
+    python3 -c 'import json,sys; run=json.load(sys.stdin); print(run["mbps"], run["span_bytes"])'
+}
+
+measure() { # side threads
+  local kernel way
+  if [ "$1" = ours ]; then
+    for kernel in memcpy copy-stream; do echo "$pair $2 ours $kernel $(ours "$kernel" "$2")"; done
+  else
+    for way in loop nontemporal memcpy; do
+      echo "$pair $2 C $way $("$scratch/stream" "$way" "$2" "$runtime" "$bytes" "$block") $bytes"
+    done
+  fi >>"$scratch/results"
+}
+
+for pair in $(seq "$pairs"); do
+  for threads in $(printf '%s\n' 1 "$(nproc)" | sort -nu); do
+    bytes=$(ours memcpy "$threads" | cut -d' ' -f2)
+    # Who goes first changes from pair to pair.
+    if ((pair % 2)); then order="ours C"; else order="C ours"; fi
+    for side in $order; do measure "$side" "$threads"; done
+  done
+done
+
+python3 - "$scratch/results" <<'PYTHON'
+import collections, statistics, sys
+rates = collections.defaultdict(dict)
+for line in open(sys.argv[1]):
+    pair, threads, side, kernel, mbps, _ = line.split()
+    rates[int(threads), int(pair)][side, kernel] = float(mbps)
+print(f"{'threads':>7}  {'what':24}{'halfpower MB/s':>16}{'C MB/s':>10}{'ratio':>8}  (least to greatest)")
+rows = [("best copy", [("ours", "memcpy"), ("ours", "copy-stream")], [("C", "loop"), ("C", "nontemporal")]),
+        ("copy-stream, nontemporal", [("ours", "copy-stream")], [("C", "nontemporal")]),
+        ("memcpy", [("ours", "memcpy")], [("C", "memcpy")])]
+for threads in sorted({threads for threads, _ in rates}):
+    for name, ours, theirs in rows:
+        pairs = [(max(pair[key] for key in ours), max(pair[key] for key in theirs))
+                 for (count, _), pair in rates.items() if count == threads]
+        ratios = [one / other for one, other in pairs]
+        one, other = (statistics.median(side) for side in zip(*pairs))
+        print(f"{threads:>7}  {name:24}{one:16.0f}{other:10.0f}{statistics.median(ratios):8.3f}  ({min(ratios):.3f} to {max(ratios):.3f})")
+PYTHON
