@@ -5,6 +5,7 @@
 //! them: they are what the rest of the findings is about.
 
 mod bands;
+mod memory;
 mod rows;
 mod section;
 mod zones;
@@ -14,7 +15,9 @@ use std::collections::BTreeMap;
 use record::{Environment, Record};
 use spec::{EngineName, Experiment, Question, Workload};
 
-pub use rows::{Rows, ZoneRow};
+pub(crate) use memory::with_measured_memory;
+pub use memory::{loop_ns_per_kib, memory};
+pub use rows::{MemoryRow, Rows, ZoneRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 
 use crate::CellFinding;
@@ -54,6 +57,7 @@ pub(crate) struct Teller {
 fn teller(experiment: Experiment) -> Option<Teller> {
     match experiment {
         Experiment::Sequential | Experiment::Random => None,
+        Experiment::Memory => Some(memory::TELLER),
         Experiment::Zones => Some(zones::TELLER),
         _ => None,
     }

@@ -28,7 +28,6 @@ mod interval;
 mod judged;
 mod ladder;
 mod limits;
-mod memory;
 mod path;
 mod regime;
 mod resample;
@@ -54,7 +53,9 @@ pub use compare_findings::{
 pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
-pub use experiments::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point, Rows, ZoneRow};
+pub use experiments::{
+    Axis, ExperimentFinding, Line, MemoryRow, Picture, PictureKind, Point, Rows, ZoneRow, loop_ns_per_kib, memory,
+};
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
     Limits, NoiseFinding,
@@ -63,7 +64,6 @@ pub use half_power::curves;
 pub use interval::t95;
 pub use ladder::levels;
 pub use limits::limits;
-pub use memory::{MemoryFinding, loop_ns_per_kib, memory};
 pub use steady::{Burst, Steadiness, judge};
 
 use bottleneck::Evidence;
@@ -76,7 +76,9 @@ use warnings::{Grounds, warnings};
 /// Any records will do, in any order: of an interrupted study, of runs that failed, of none at all. What they
 /// do not tell is `None` or left out, and a warning says so.
 pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> Findings {
-    let levels = levels(question, environment);
+    let (experiments, rows) = experiments::tell(question, environment, records);
+    let mut levels = levels(question, environment);
+    experiments::with_measured_memory(&mut levels, &rows.memory);
     let gathered = cells::gather(&levels, records);
     let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
     let paths = paths(&cells);
@@ -90,7 +92,6 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let judgement = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus, virtualised });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
-    let (experiments, rows) = experiments::tell(question, environment, records);
     let warnings = warnings(&Grounds {
         question,
         environment,

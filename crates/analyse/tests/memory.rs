@@ -2,7 +2,7 @@
 
 mod built;
 
-use analyse::{MemoryFinding, loop_ns_per_kib, memory};
+use analyse::{MemoryRow, loop_ns_per_kib, memory};
 use built::{disk, normal, record_at, workload};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -23,7 +23,7 @@ fn run(kernel: Kernel, threads: u32, memory_ns: f64, has_loop: bool) -> Record {
 }
 
 #[track_caller]
-fn found(findings: &[MemoryFinding], kernel: Kernel, threads: u32) -> MemoryFinding {
+fn found(findings: &[MemoryRow], kernel: Kernel, threads: u32) -> MemoryRow {
     *findings.iter().find(|row| (row.kernel, row.threads) == (kernel, threads)).expect("it was run")
 }
 

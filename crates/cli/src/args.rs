@@ -136,6 +136,9 @@ pub struct MemoryArgs {
     /// Threads of the threaded kernels [default: one for each processor]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
+    /// Runs of each kernel [default: at least 3, and more while a quarter of a minute lasts]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
     /// Seed of the order
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -122,6 +122,7 @@ impl Work {
     /// Gives the memory its place, on the processor that will use it.
     fn fill(&mut self) -> Result<(), EngineError> {
         match self {
+            Self::Read(_, Reading::Nothing) => {}
             Self::Read(arena, _) | Self::Write(arena, _) => arena.fill(),
             Self::Copy { from, to, .. } => {
                 from.fill();

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use analyse::MemoryFinding;
+use analyse::MemoryRow;
 use analyse::format::{thousands, two_digits};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use spec::Kernel;
 
 /// `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
-pub fn memory_json(memory: &[MemoryFinding]) -> Value {
+pub fn memory_json(memory: &[MemoryRow]) -> Value {
     json!({ "memory": memory })
 }
 
@@ -18,7 +18,7 @@ pub fn memory_json(memory: &[MemoryFinding]) -> Value {
 /// # Errors
 /// Those of `out`.
 pub fn memory_text(
-    memory: &[MemoryFinding],
+    memory: &[MemoryRow],
     loop_ns_per_kib: Option<f64>,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {

@@ -5,6 +5,7 @@
 //! `sequential` and `random`, whose planner decides from run to run, they are known before anything is measured, so
 //! that `halfpower plan` can print them.
 
+mod memory;
 mod zones;
 
 use record::{Environment, LeftOut, Surroundings, TargetKind};
@@ -32,6 +33,7 @@ pub(crate) struct Cell {
 pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, String> {
     let cells = match experiment {
         Experiment::Sequential | Experiment::Random => return Ok(Vec::new()),
+        Experiment::Memory => memory::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),
     };

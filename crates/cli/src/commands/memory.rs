@@ -1,34 +1,32 @@
 //! `halfpower memory`: memspeed, the speed of memory alone.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::{Place, RealPlace};
 use record::Record;
-use spec::{EngineName, Nanos, PageCache, Run};
+use spec::{EngineName, Experiment, Nanos, PageCache, Question, Run};
 
 use super::to_output;
 use crate::args::MemoryArgs;
 
-/// How often each kernel is run, and for how long: together with laying out memory a quarter of a minute.
-const REPEATS: u32 = 5;
+/// Fewest and most rounds over all kernels, and the time after which no further round is begun.
+const ROUNDS: (u32, u32) = (3, 7);
+const LAST_ROUND_BEGINS: Duration = Duration::from_secs(11);
+/// How long each window stays open.
 const RUNTIME: Nanos = Nanos(80_000_000);
+/// So much that it is the clock here, and not the plan, that ends the rounds.
+const NO_BUDGET: Nanos = Nanos(3_600_000_000_000);
 
 pub fn memory(args: &MemoryArgs) -> Result<()> {
     let stop = os::interrupt::stop_flag()?;
     let mut place = open_place(args)?;
-    let threads = args.threads.unwrap_or(place.environment().machine.cpus);
-    let mut workloads = study::memory_workloads(threads);
-    workloads.retain(|workload| match place.admits(workload) {
-        Ok(()) => true,
-        Err(why) => {
-            eprintln!("Left out: {why}.");
-            false
-        }
-    });
-    let runs = study::memory_runs(&workloads, REPEATS, RUNTIME, args.seed);
-    let records = measure_all(&mut place, &runs, args.json, &stop)?;
+    let runs = plan(args, &place);
+    let least = args.repeats.unwrap_or(ROUNDS.0);
+    let records = measure_all(&mut place, &runs, least, args.json, &stop)?;
     let memory = analyse::memory(&records);
     to_output(None, |out| {
         if args.json {
@@ -37,6 +35,33 @@ pub fn memory(args: &MemoryArgs) -> Result<()> {
         }
         Ok(report::memory_text(&memory, analyse::loop_ns_per_kib(&records), out)?)
     })
+}
+
+/// The runs of the experiment `memory`, without what this machine cannot run.
+fn plan(args: &MemoryArgs, place: &RealPlace) -> Vec<Run> {
+    let question = Question {
+        experiments: vec![Experiment::Memory],
+        threads: args.threads.unwrap_or(1),
+        runtime: Some(RUNTIME),
+        repeats: args.repeats.unwrap_or(ROUNDS.1),
+        budget: NO_BUDGET,
+        seed: args.seed,
+        ..Question::about("null:")
+    };
+    let mut runs = study::fixed_runs(&question, place.environment());
+    // To the plan one thread is no wish; here it may be one.
+    runs.retain(|run| run.workload.threads <= args.threads.unwrap_or(u32::MAX));
+    let mut refused = BTreeSet::new();
+    runs.retain(|run| match place.admits(&run.workload) {
+        Ok(()) => true,
+        Err(why) => {
+            if refused.insert(why.to_string()) {
+                eprintln!("Left out: {why}.");
+            }
+            false
+        }
+    });
+    runs
 }
 
 fn open_place(args: &MemoryArgs) -> Result<RealPlace> {
@@ -56,19 +81,30 @@ fn open_place(args: &MemoryArgs) -> Result<RealPlace> {
     })
 }
 
-/// Measures the runs, with a line on the terminal between them.
-fn measure_all(place: &mut dyn Place, runs: &[Run], quiet: bool, stop: &AtomicBool) -> Result<Vec<Record>> {
+/// Measures round after round, the first `least` in any case and more while there is time, with a line on the terminal
+/// between runs.
+fn measure_all(
+    place: &mut dyn Place,
+    runs: &[Run],
+    least: u32,
+    quiet: bool,
+    stop: &AtomicBool,
+) -> Result<Vec<Record>> {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(runs.len() as u64), target);
     bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("the template is a constant"));
-    let records = runs.iter().map(|run| {
-        let kernel = run.workload.twist.kernel.map_or("", |kernel| kernel.word());
-        bar.set_message(format!("{kernel}, {} threads", run.workload.threads));
-        let record = measure::measure(place, run, stop)?;
-        bar.inc(1);
-        Ok(record)
-    });
-    let records = records.collect::<Result<Vec<_>>>();
+    let (began, mut records) = (Instant::now(), Vec::with_capacity(runs.len()));
+    for round in runs.chunk_by(|one, next| one.repeat == next.repeat) {
+        if round[0].repeat >= least && began.elapsed() > LAST_ROUND_BEGINS {
+            break;
+        }
+        for run in round {
+            let kernel = run.workload.twist.kernel.map_or("", |kernel| kernel.word());
+            bar.set_message(format!("round {}: {kernel}, threads: {}", run.repeat + 1, run.workload.threads));
+            records.push(measure::measure(place, run, stop)?);
+            bar.inc(1);
+        }
+    }
     bar.finish_and_clear();
-    records
+    Ok(records)
 }
