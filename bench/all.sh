@@ -23,3 +23,4 @@ for line in sys.stdin:
 "$here/generator.py" "${tiny[@]}" "$folder"
 "$here/instructions.sh"
 "$here/against-fio.sh" "$folder"
+"$here/against-stream.sh" "${tiny[@]}"

@@ -1,11 +1,11 @@
 //! What does the report say of each experiment? Studies of simulated targets, whose truth is known, and the section
 //! that stands in their reports.
-//!
-//! The sections are kept in `golden/`; `HALFPOWER_BLESS=1` writes them anew, for a reader to look at.
 
-use std::path::{Path, PathBuf};
+mod page;
+
 use std::process::Command;
 
+use page::golden;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -22,28 +22,6 @@ fn study(target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
     (serde_json::from_slice(&output.stdout).unwrap(), page)
-}
-
-/// The section of one experiment, a tag a line.
-fn section(page: &str, experiment: &str) -> String {
-    let begin = page.find(&format!("<section class=\"experiment\" id=\"{experiment}\">")).expect("no such section");
-    let end = begin + page[begin..].find("</section>").unwrap() + "</section>".len();
-    page[begin..end]
-        .replace('<', "\n<")
-        .replace('>', ">\n")
-        .lines()
-        .filter(|line| !line.is_empty())
-        .fold(String::new(), |text, line| text + line + "\n")
-}
-
-fn golden(page: &str, experiment: &str, name: &str) {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
-    let found = section(page, experiment);
-    if std::env::var_os("HALFPOWER_BLESS").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, kept, "{}: look at it, and bless it with HALFPOWER_BLESS=1 if it is right", path.display());
 }
 
 #[test]

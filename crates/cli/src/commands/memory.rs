@@ -83,13 +83,7 @@ fn open_place(args: &MemoryArgs) -> Result<RealPlace> {
 
 /// Measures round after round, the first `least` in any case and more while there is time, with a line on the terminal
 /// between runs.
-fn measure_all(
-    place: &mut dyn Place,
-    runs: &[Run],
-    least: u32,
-    quiet: bool,
-    stop: &AtomicBool,
-) -> Result<Vec<Record>> {
+fn measure_all(place: &mut dyn Place, runs: &[Run], least: u32, quiet: bool, stop: &AtomicBool) -> Result<Vec<Record>> {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(runs.len() as u64), target);
     bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("the template is a constant"));
