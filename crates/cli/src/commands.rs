@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use measure::{Place, RealPlace, SimulatedPlace, Wanted, WriteCache};
 use record::RecordError;
-use spec::{Bytes, Nanos, PageCache, Target};
+use spec::{Bytes, Nanos, Target};
 
 use crate::args::CommonArgs;
 
@@ -32,14 +32,12 @@ pub struct Purpose {
     pub size: Option<Bytes>,
     /// How long laying out its file may take.
     pub layout_limit: Nanos,
-    /// What the page cache holds of it when a buffered run begins.
-    pub page_cache: PageCache,
 }
 
 impl Purpose {
     /// A single run.
-    pub fn of_run(common: &CommonArgs, writes: bool, page_cache: PageCache) -> Self {
-        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN, page_cache }
+    pub fn of_run(common: &CommonArgs, writes: bool) -> Self {
+        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN }
     }
 }
 
@@ -49,7 +47,6 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
         size: purpose.size,
         writes: purpose.writes,
         overwrite: common.overwrite,
-        page_cache: purpose.page_cache,
         drop_caches: common.drop_caches,
         engine: common.engine,
         seed: common.seed,

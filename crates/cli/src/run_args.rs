@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use spec::{
     Affinity, Arrival, Arrivals, Bytes, Cache, Experiment, Fadvise, Join, Kernel, Layout, Nanos, PageCache, Pass,
-    Region, Rw, Target, Twist, Workload,
+    Region, Rw, Switch, Target, Twist, Workload,
 };
 
 use crate::args::{CommonArgs, one_count, one_size, parse, target};
@@ -33,10 +33,6 @@ pub struct RunArgs {
     /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
     #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
     pub cache: Cache,
-    /// What the page cache holds of the target when a buffered run begins: empty (each block is read once), or warm
-    /// (all of it, and blocks are read again and again: measures the page cache itself)
-    #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
-    pub page_cache: PageCache,
     /// Requests a second that come to each thread, done or not (open loop); latency counts from when they should
     /// have been issued
     #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -85,9 +81,16 @@ pub struct TwistArgs {
     /// Threads beside these that read at random, counted apart
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1024), default_value_t = 0)]
     randoms: u32,
+    /// What the page cache holds of the target when a buffered run begins: empty (each block is read once), or warm
+    /// (all of it, and blocks are read again and again: measures the page cache itself)
+    #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
+    page_cache: PageCache,
     /// What the kernel is told of the order of reads: normal, sequential, random
     #[arg(long, value_parser = parse::<Fadvise>, default_value = "normal")]
     fadvise: Fadvise,
+    /// Switch the device's own write cache on or off for this run (WCE), and back after it
+    #[arg(long, value_parser = parse::<Switch>)]
+    wce: Option<Switch>,
     /// Use the first so many members of the target; 0 is all
     #[arg(long, default_value_t = 0)]
     members: u32,
@@ -122,7 +125,7 @@ pub struct PlaceInStudyArgs {
 impl TwistArgs {
     fn twist(&self) -> Twist {
         let Self { layout, shift, region, fdatasync, thinktime, affinity, streams, randoms, fadvise, .. } = *self;
-        let Self { members, join, kernel, verify, .. } = *self;
+        let Self { page_cache, wce, members, join, kernel, verify, .. } = *self;
         Twist {
             layout,
             shift,
@@ -132,7 +135,9 @@ impl TwistArgs {
             affinity,
             streams,
             randoms,
+            page_cache,
             fadvise,
+            wce,
             members,
             join,
             kernel,

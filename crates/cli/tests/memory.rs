@@ -138,6 +138,8 @@ fn record(run: &Run) -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        syncs: record::Latency::default(),
+        lanes: Vec::new(),
     }
 }
 

@@ -58,6 +58,12 @@ pub enum MeasureError {
         /// Why, and what to do.
         what: &'static str,
     },
+    /// Settings that do not go together, or that this target has no use for.
+    #[error("{what}")]
+    Unfit {
+        /// Which, why, and what to do.
+        what: String,
+    },
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),

@@ -7,7 +7,7 @@ use engine::EngineError;
 use spec::{Bytes, EngineName, Nanos, Workload};
 
 use crate::offsets::Offsets;
-use crate::window::{Terms, Window};
+use crate::window::{Pauses, Terms, Window};
 
 /// How long the null engine is driven, in nanoseconds.
 const RUNTIME: Nanos = Nanos(10_000_000);
@@ -29,7 +29,7 @@ fn measure(depth: u32) -> Result<f64, EngineError> {
     let workload = Workload { bs: Bytes(4096), ..Workload::default() };
     let mut opened = engine::open(None, EngineName::Null, depth, workload.bs, 1)?;
     let offsets = Offsets::new(&workload, &(0..1 << 30), false, 1);
-    let terms = Terms { runtime: RUNTIME, flush: false };
+    let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default() };
     let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
     Ok((tally.end.0 - tally.start.0) as f64 / tally.ios.max(1) as f64)
 }

@@ -111,6 +111,16 @@ impl Arrangement {
     }
 }
 
+/// The devices whose count of bytes is that of the run: each once. A mirror's move another number of bytes than were
+/// asked for, and where one of the devices is not known, the rest says nothing.
+pub(crate) fn witnessed(arrangement: Arrangement, devices: &[Option<String>]) -> Vec<String> {
+    let of_members: Option<Vec<String>> = devices[..arrangement.members].iter().cloned().collect();
+    let mut known = of_members.filter(|_| arrangement.way != Way::Mirror).unwrap_or_default();
+    known.sort_unstable();
+    known.dedup();
+    known
+}
+
 /// Levels that all members share because they are the host's own.
 const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
 

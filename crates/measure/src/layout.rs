@@ -9,7 +9,7 @@ use spec::{Bytes, Direction, Nanos, Pattern, Rw, Workload};
 
 use crate::MeasureError;
 use crate::offsets::Offsets;
-use crate::window::{Terms, Window};
+use crate::window::{Pauses, Terms, Window};
 
 /// Bytes of a request while laying out; the file is a multiple of it.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
@@ -50,7 +50,7 @@ pub(crate) fn lay_out(
         let workload = Workload { rw, bs, iodepth: DEPTH, ..Workload::default() };
         let mut opened = open()?;
         let offsets = Offsets::new(&workload, &(written..end), true, seed);
-        let terms = Terms { runtime, flush: true };
+        let terms = Terms { runtime, flush: true, pauses: Pauses::default() };
         let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
         if stop.load(Ordering::Relaxed) {
             return Err(MeasureError::Interrupted);

@@ -4,7 +4,9 @@
 //! account, for real or in virtual time. The window drives the engines and accounts, knowing neither.
 
 mod account;
+mod admission;
 mod anatomy;
+mod aside;
 mod conduct;
 mod error;
 mod harness;
@@ -19,7 +21,9 @@ mod page_cache;
 mod place;
 mod real;
 mod schedule;
+mod seat;
 mod simulated;
+mod turned;
 mod window;
 mod write_cache;
 

@@ -1,6 +1,7 @@
 //! What is one path of a target, and what may be done with it? A folder, a file or a device enters; what halfpower did
 //! not create is written to only where that was allowed aloud, and a mounted device never.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -92,13 +93,25 @@ impl Member {
         page_cache::empty(&self.data, bytes, &self.scratch)
     }
 
-    /// Fills the page cache with the first `bytes`, and says what it holds of them.
+    /// Fills the page cache with this part, and says what it holds of it.
     ///
     /// # Errors
     /// Where the target cannot be read.
-    pub fn fill_page_cache(&self, bytes: u64) -> Result<Option<u64>, MeasureError> {
-        page_cache::fill(&self.data, bytes)
+    pub fn fill_page_cache(&self, part: &Range<u64>) -> Result<Option<u64>, MeasureError> {
+        page_cache::fill(&self.data, part)
     }
+}
+
+/// A path that is named twice would be two members on one and the same data.
+pub(crate) fn refuse_twice(paths: &[PathBuf]) -> Result<(), MeasureError> {
+    for (at, path) in paths.iter().enumerate() {
+        let whole = |path: &PathBuf| path.canonicalize().ok().filter(|path| !path.is_dir());
+        if whole(path).is_some() && paths[..at].iter().any(|other| whole(other) == whole(path)) {
+            let what = "is named twice, and its members would write over each other: name another one".to_string();
+            return Err(MeasureError::Target { path: path.clone(), what });
+        }
+    }
+    Ok(())
 }
 
 /// A folder for a scratch file: the target itself, its own, or for a device the system's.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use engine::EngineError;
+use record::LaneRole;
 use spec::{EngineName, Kernel, Workload};
 
 use crate::MeasureError;
@@ -39,8 +40,14 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
     let kernel = twist.kernel.expect("a place admits a workload before it prepares it");
     let lanes = (0..threads).map(|_| {
         let (opened, span_bytes) = engine::open_memory(kernel, bs, threads, folder)?;
-        Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range: 0..span_bytes })
+        Ok(Lane {
+            engine: opened.engine,
+            depth: opened.most_in_flight,
+            range: 0..span_bytes,
+            role: LaneRole::Own,
+            cpu: None,
+        })
     });
     let lanes = lanes.collect::<Result<_, MeasureError>>()?;
-    Ok(Prepared { lanes, engine: EngineName::Memory, cached_bytes: None, once: false, flush: false })
+    Ok(Prepared { lanes, engine: EngineName::Memory, cached_bytes: None, once: false, flush: false, readers: None })
 }

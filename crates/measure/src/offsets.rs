@@ -1,4 +1,5 @@
-//! Which offset comes next? Sequential or random, for ever or each block once, from a seed.
+//! Which offset comes next? Sequential (one stream or several in turn) or random, for ever or each block once, from a
+//! seed.
 
 use std::ops::Range;
 
@@ -20,8 +21,20 @@ pub(crate) struct Offsets {
 
 enum Order {
     Sequential { next: u64 },
+    Streams(Streams),
     Random,
     Permuted(Permutation),
+}
+
+/// Sequential streams that take turns, each in a part of its own; all of them are equally far.
+struct Streams {
+    count: u64,
+    /// Blocks of each part.
+    part: u64,
+    /// Whose turn it is.
+    turn: u64,
+    /// Blocks that it has given, since it began at the first.
+    given: u64,
 }
 
 /// A full-period congruential sequence over the next power of two: every block once, in no order.
@@ -53,10 +66,16 @@ impl Offsets {
     /// Offsets for `workload` within `range`, which holds at least one block; `once` ends after each block.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
         let block_bytes = workload.bs.0;
-        let blocks = (range.end - range.start) / block_bytes;
-        assert!(blocks > 0, "a lane's range holds at least one block");
+        let streams = u64::from(workload.twist.streams.max(1));
+        // What is left over when each stream has its part belongs to none.
+        let part = (range.end - range.start) / block_bytes / streams;
+        let blocks = part * streams;
+        assert!(blocks > 0, "a lane's range holds at least one block for each stream");
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let order = match (workload.rw.pattern(), once) {
+            (Pattern::Sequential, _) if streams > 1 => {
+                Order::Streams(Streams { count: streams, part, turn: 0, given: 0 })
+            }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
             (Pattern::Random, false) => Order::Random,
             (Pattern::Random, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
@@ -80,14 +99,8 @@ impl Offsets {
         self.shape.block_bytes
     }
 
-    /// Takes slots from `free` and appends a request for each to `batch`: for all of them, or for as many as there
-    /// are blocks left.
-    #[inline]
-    pub(crate) fn fill(&mut self, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
-        self.fill_at_most(free.len(), free, batch);
-    }
-
-    /// The same for at most `most` slots.
+    /// Takes at most `most` slots from `free` and appends a request for each to `batch`: for all of them, or for as many
+    /// as there are blocks left.
     #[inline]
     pub(crate) fn fill_at_most(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
         let count = (free.len().min(most) as u64).min(self.left);
@@ -107,6 +120,7 @@ impl Offsets {
                 });
                 *next = block;
             }
+            Order::Streams(streams) => shape.fill(slots, batch, &mut random, |_| streams.next()),
             // Multiply and shift instead of a division; the bias is below blocks / 2^64.
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
                 ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
@@ -138,6 +152,19 @@ impl Shape {
             };
             batch.push(Request { slot, operation, offset, length });
         }
+    }
+}
+
+impl Streams {
+    #[inline]
+    fn next(&mut self) -> u64 {
+        let block = self.turn * self.part + self.given;
+        self.turn += 1;
+        if self.turn == self.count {
+            self.turn = 0;
+            self.given = if self.given + 1 == self.part { 0 } else { self.given + 1 };
+        }
+        block
     }
 }
 
@@ -178,7 +205,7 @@ fn scatter(state: u64, mask: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::{Bytes, Rw};
+    use spec::{Bytes, Rw, Twist};
 
     fn offsets(rw: Rw, blocks: u64, once: bool) -> Offsets {
         let workload = Workload { rw, bs: Bytes(4096), rwmixread: 70, ..Workload::default() };
@@ -195,7 +222,7 @@ mod tests {
         for size in (1..=7).cycle() {
             let (before, wanted) = (batch.len(), size.min(count - batch.len()));
             let mut free: Vec<u32> = (0..wanted as u32).collect();
-            offsets.fill(&mut free, &mut batch);
+            offsets.fill_at_most(usize::MAX, &mut free, &mut batch);
             assert_eq!(free.len(), wanted - (batch.len() - before), "a slot is free or in the batch");
             if batch.len() == before {
                 break;
@@ -207,6 +234,17 @@ mod tests {
     #[test]
     fn sequential_goes_round() {
         assert_eq!(blocks(&mut offsets(Rw::Read, 3, false), 7), [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn streams_take_turns_each_in_a_part_of_its_own() {
+        let streams = |blocks: u64, once| {
+            let twist = Twist { streams: 3, ..Twist::default() };
+            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), twist, ..Workload::default() };
+            Offsets::new(&workload, &(8192..8192 + blocks * 4096), once, 42)
+        };
+        assert_eq!(blocks(&mut streams(7, false), 9), [0, 2, 4, 1, 3, 5, 0, 2, 4]);
+        assert_eq!(blocks(&mut streams(7, true), 100), [0, 2, 4, 1, 3, 5], "the seventh block is nobody's");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! just written, or that somebody holds), the cache is filled with something else: a scratch file as large as the
 //! free memory is read through. It has no blocks, so reading it costs memory and no I/O.
 
+use std::ops::Range;
 use std::path::Path;
 
 use os::DataFile;
@@ -38,15 +39,15 @@ pub(crate) fn empty(data: &DataFile, span_bytes: u64, scratch: &Path) -> Result<
     Ok(held(data))
 }
 
-/// Makes the page cache hold the first `span_bytes` of `data`, as far as there is memory; gives what it holds in the
-/// end, where that can be told.
+/// Makes the page cache hold this part of `data`, as far as there is memory; gives what it holds of it in the end, where
+/// that can be told.
 ///
 /// # Errors
 /// Where the target cannot be read.
-pub(crate) fn fill(data: &DataFile, span_bytes: u64) -> Result<Option<u64>, MeasureError> {
-    let held = |data: &DataFile| data.cached_bytes(0..span_bytes).ok();
-    if held(data) != Some(span_bytes) {
-        read_through(data, span_bytes)?;
+pub(crate) fn fill(data: &DataFile, part: &Range<u64>) -> Result<Option<u64>, MeasureError> {
+    let held = |data: &DataFile| data.cached_bytes(part.clone()).ok();
+    if held(data) != Some(part.end - part.start) {
+        read_through(data, part.clone())?;
     }
     Ok(held(data))
 }
@@ -67,13 +68,13 @@ pub(crate) fn drop_all() -> Result<(), MeasureError> {
 fn sweep(folder: &Path, bytes: u64) -> Result<(), MeasureError> {
     let scratch = DataFile::unnamed_in(folder)?;
     scratch.set_size(bytes)?;
-    read_through(&scratch, bytes)
+    read_through(&scratch, 0..bytes)
 }
 
-fn read_through(data: &DataFile, bytes: u64) -> Result<(), MeasureError> {
+fn read_through(data: &DataFile, part: Range<u64>) -> Result<(), MeasureError> {
     let mut block = vec![0; BLOCK_BYTES];
-    let mut offset = 0;
-    while offset < bytes {
+    let mut offset = part.start;
+    while offset < part.end {
         match data.read_at(&mut block, offset)? {
             0 => break,
             read => offset += read as u64,
@@ -120,7 +121,7 @@ mod tests {
         let span_bytes = (3 << 20) + 4096;
         data.write_all_at(&vec![1; span_bytes as usize], 0).unwrap();
         if empty(&data, span_bytes, folder.path()).unwrap() == Some(0) {
-            assert_eq!(fill(&data, span_bytes).unwrap(), Some(span_bytes));
+            assert_eq!(fill(&data, &(0..span_bytes)).unwrap(), Some(span_bytes));
         }
     }
 

@@ -5,10 +5,11 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use engine::Engine;
-use record::{Anatomy, Cpu, Environment, Noise};
+use record::{Anatomy, Cpu, Environment, LaneRole, Noise};
 use spec::{Bytes, EngineName, Pass, Run, Workload};
 
 use crate::MeasureError;
+use crate::aside::ReaderAccount;
 
 /// One submitter: an engine, the depth it is kept at and the part of the target it works on.
 pub struct Lane {
@@ -18,6 +19,10 @@ pub struct Lane {
     pub depth: u32,
     /// Bytes of the target that its offsets are drawn from.
     pub range: Range<u64>,
+    /// Whether it is one of the workload's, or reads beside them.
+    pub role: LaneRole,
+    /// The processor that it stays on; `None` is any.
+    pub cpu: Option<usize>,
 }
 
 /// A target made ready for one run.
@@ -32,6 +37,8 @@ pub struct Prepared {
     pub once: bool,
     /// Whether the run ends with a flush inside its clock.
     pub flush: bool,
+    /// Random readers that are no lanes, since they live inside the engine.
+    pub(crate) readers: Option<ReaderAccount>,
 }
 
 impl Prepared {

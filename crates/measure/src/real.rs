@@ -14,19 +14,24 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use engine::{Joint, Opened, Volume};
 use os::{Kind, Mode};
 use probe::Root;
-use record::{Environment, Surroundings, TargetKind};
-use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Several, Workload};
+use record::{Environment, LaneRole, Surroundings, TargetKind};
+use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, Several, Twist, Workload};
 
 use crate::MeasureError;
 use crate::account::MachineAccount;
+use crate::admission::coherent;
+use crate::aside;
 use crate::harness::Harness;
-use crate::joined::{Arrangement, Joined, Way, environment_of};
+use crate::joined::{Arrangement, Joined, Way, environment_of, witnessed};
 use crate::layout;
 use crate::ledgers::{self, Ledgers};
-use crate::member::{Member, USUAL_BYTES};
+use crate::member::{Member, USUAL_BYTES, refuse_twice};
 use crate::memory;
 use crate::page_cache;
 use crate::place::{Account, Lane, Place, Prepared};
+use crate::seat::seat;
+use crate::turned;
+use crate::write_cache::WriteCache;
 
 /// What is wanted of a real target.
 #[derive(Debug, Clone)]
@@ -37,8 +42,6 @@ pub struct Wanted {
     pub writes: bool,
     /// Whether a file or device that is not ours may be written.
     pub overwrite: bool,
-    /// What the page cache holds of the target when a buffered run begins.
-    pub page_cache: PageCache,
     /// Whether all page caches of the machine are dropped before each run, which takes root.
     pub drop_caches: bool,
     /// How requests are to be issued.
@@ -65,6 +68,8 @@ pub struct RealPlace {
     ledgers: Option<Ledgers>,
     environment: Environment,
     harness: Harness,
+    /// The devices' write caches, where the run in progress has them otherwise than they were.
+    switched: Vec<WriteCache>,
     began: Instant,
 }
 
@@ -86,6 +91,7 @@ impl RealPlace {
             ledgers: None,
             environment,
             harness: Harness::default(),
+            switched: Vec::new(),
             began: Instant::now(),
         })
     }
@@ -128,6 +134,7 @@ impl RealPlace {
             ledgers: None,
             environment,
             harness: Harness::default(),
+            switched: Vec::new(),
             began: Instant::now(),
         };
         place.span_bytes = place.common_bytes();
@@ -151,11 +158,7 @@ impl RealPlace {
             () => TargetKind::File,
         };
         let (span, members) = (Bytes(self.span_bytes), self.members.len() as u32);
-        let traceable = match self.devices.iter().flatten().next() {
-            Some(_) => os::tracing::available().map_err(|why| why.to_string()),
-            None => Err("no block device is known under the target".to_string()),
-        };
-        let cannot = traceable.err().map(|why| ("trace".to_string(), why)).into_iter().collect();
+        let cannot = turned::cannot(&self.distinct_devices(self.members.len()));
         Surroundings { kind, span, members, direct_unit: self.direct_unit(), cannot }
     }
 
@@ -185,16 +188,32 @@ impl RealPlace {
         self.joined.arrange(&workload.twist).or_else(|what| self.refuse(what))
     }
 
-    /// Empties or fills the page cache of the members that take part; gives what it holds then of the one of which it
-    /// holds most.
-    fn set_page_cache(&self, members: usize, warm: bool) -> Result<Option<u64>, MeasureError> {
-        if self.wanted.drop_caches && !warm && members > 0 {
+    /// The devices under the first so many members, each once.
+    fn distinct_devices(&self, members: usize) -> Vec<String> {
+        let mut distinct: Vec<String> = Vec::new();
+        for device in self.devices[..members].iter().flatten() {
+            if !distinct.contains(device) {
+                distinct.push(device.clone());
+            }
+        }
+        distinct
+    }
+
+    /// Empties the page cache of the members that take part, or fills it with what a run uses; gives what it holds then
+    /// of the one of which it holds most.
+    fn set_page_cache(&self, twist: &Twist, arrangement: Arrangement) -> Result<Option<u64>, MeasureError> {
+        let warm = twist.page_cache == PageCache::Warm;
+        if self.wanted.drop_caches && !warm && arrangement.members > 0 {
             page_cache::drop_all()?;
         }
+        // A part of a stripe is a part of every member.
+        let used = match arrangement.way {
+            Way::Stripe(_) => 0..self.span_bytes,
+            Way::Each | Way::Mirror => twist.used(self.span_bytes),
+        };
         let mut most = None;
-        for member in &self.members[..members] {
-            let bytes = self.span_bytes;
-            let held = if warm { member.fill_page_cache(bytes)? } else { member.empty_page_cache(bytes)? };
+        for member in &self.members[..arrangement.members] {
+            let held = if warm { member.fill_page_cache(&used)? } else { member.empty_page_cache(self.span_bytes)? };
             most = most.max(held);
         }
         Ok(most)
@@ -234,33 +253,52 @@ impl RealPlace {
         Ok(())
     }
 
-    /// The engine of one lane.
+    /// The engine of one lane of `workload`.
     fn open_lane(
         &self,
-        run: &Run,
-        (lane, index): (usize, u32),
+        workload: &Workload,
+        (lane, seed): (usize, u64),
         arrangement: Arrangement,
         joint: Joint,
     ) -> Result<Opened, MeasureError> {
-        let Workload { rw, bs, iodepth, cache, engine, twist, .. } = run.workload;
+        let Workload { rw, bs, iodepth, cache, engine, twist, .. } = *workload;
         let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
         let volume = self.volume(lane, arrangement, joint, mode)?;
+        turned::advise(twist.fadvise, &volume.files)?;
         let ledger = volume.ledger.filter(|_| twist.verify);
-        let seed = self.wanted.seed ^ run.seed.rotate_left(index);
-        Ok(engine::open_volume(Volume { ledger, ..volume }, engine, iodepth, bs, seed)?)
+        Ok(engine::open_volume(Volume { ledger, ..volume }, engine, iodepth, bs, self.wanted.seed ^ seed)?)
     }
-}
 
-/// A path that is named twice would be two members on one and the same data.
-fn refuse_twice(paths: &[PathBuf]) -> Result<(), MeasureError> {
-    for (at, path) in paths.iter().enumerate() {
-        let whole = |path: &PathBuf| path.canonicalize().ok().filter(|path| !path.is_dir());
-        if whole(path).is_some() && paths[..at].iter().any(|other| whole(other) == whole(path)) {
-            let what = "is named twice, and its members would write over each other: name another one".to_string();
-            return Err(MeasureError::Target { path: path.clone(), what });
+    /// All lanes of a run, the workload's first, and the engine that carries those.
+    fn open_lanes(&self, run: &Run, arrangement: Arrangement) -> Result<(Vec<Lane>, EngineName), MeasureError> {
+        let Workload { bs, threads, twist, .. } = run.workload;
+        let used = twist.used(arrangement.span_bytes(self.span_bytes));
+        let share = (used.end - used.start) / u64::from(threads);
+        let share = share - share % bs.0;
+        let part = |thread: u64| used.start + share * thread..used.start + share * (thread + 1);
+        let cpu = seat(twist.affinity, self.devices.first().and_then(Option::as_deref)).unwrap_or(None);
+        let (reader, volumes) = (aside::reader(&run.workload), arrangement.lanes().len());
+        let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
+        let beside = (0..twist.randoms as usize).map(|reader| (reader % volumes, None));
+        let (mut lanes, mut name) = (Vec::new(), run.workload.engine);
+        for (volume, thread) in own.chain(beside) {
+            let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
+            let workload = if thread.is_some() { &run.workload } else { &reader };
+            let seed = run.seed.rotate_left(lanes.len() as u32);
+            let open = || self.open_lane(workload, (volume, seed), arrangement, arrangement.joint());
+            let opened = turned::open_on(cpu, open)?;
+            if role == LaneRole::Own {
+                name = opened.name;
+            }
+            let range = match workload.rw.pattern() {
+                Pattern::Sequential => part(thread.unwrap_or(0).into()),
+                Pattern::Random => used.clone(),
+            };
+            // A sync engine holds one request at a time; slots that only wait would show as depth.
+            lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, role, cpu });
         }
+        Ok((lanes, name))
     }
-    Ok(())
 }
 
 impl Place for RealPlace {
@@ -277,11 +315,14 @@ impl Place for RealPlace {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        coherent(workload)?;
         if memory::is_memory(workload)? {
             return Ok(());
         }
         let bs = workload.bs;
         let arrangement = self.arrange(workload)?;
+        let devices = self.distinct_devices(arrangement.members);
+        turned::admit(workload, &devices, self.members.is_empty(), self.direct_unit())?;
         if workload.cache.direct() {
             let Some(unit) = self.direct_unit() else {
                 return Err(os::OsError::NoDirect { path: self.path() }.into());
@@ -296,7 +337,8 @@ impl Place for RealPlace {
             }
         }
         let span = arrangement.span_bytes(self.span_bytes);
-        let needed = Bytes(bs.0.saturating_mul(u64::from(workload.threads)));
+        let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams));
+        let needed = Bytes(bs.0.saturating_mul(streams));
         let used = workload.twist.used(span);
         if needed.0 > used.end - used.start || bs.0 > u64::from(u32::MAX / 2) {
             let span = Bytes(used.end - used.start);
@@ -337,34 +379,20 @@ impl Place for RealPlace {
             let folder = self.members.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
             return memory::prepare(&run.workload, &folder);
         }
-        let Workload { rw, bs, threads, cache, engine, .. } = run.workload;
+        let Workload { rw, cache, twist, .. } = run.workload;
         let arrangement = self.arrange(&run.workload)?;
         self.keep_ledgers(&run.workload, arrangement)?;
-        let warm = self.wanted.page_cache == PageCache::Warm && !cache.direct();
-        let cached_bytes = self.set_page_cache(arrangement.members, warm)?;
+        // What the run before had switched is put back first.
+        self.switched.clear();
+        self.switched = turned::switched(&twist, &self.distinct_devices(arrangement.members))?;
+        let cached_bytes = self.set_page_cache(&twist, arrangement)?;
         self.witnessed = witnessed(arrangement, &self.devices);
-        let Range { start: from, end } = run.workload.twist.used(arrangement.span_bytes(self.span_bytes));
-        let used = end - from;
-        let share = used / u64::from(threads);
-        let share = share - share % bs.0;
-        let mut name = engine;
-        let mut lanes = Vec::new();
-        for lane in 0..arrangement.lanes().len() {
-            for thread in 0..threads {
-                let opened = self.open_lane(run, (lane, lanes.len() as u32), arrangement, arrangement.joint())?;
-                name = opened.name;
-                let range = match rw.pattern() {
-                    Pattern::Sequential => from + share * u64::from(thread)..from + share * (u64::from(thread) + 1),
-                    Pattern::Random => from..from + used,
-                };
-                // A sync engine holds one request at a time; slots that only wait would show as depth.
-                lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range });
-            }
-        }
+        let (lanes, engine) = self.open_lanes(run, arrangement)?;
         let buffered = !cache.direct() && !self.members.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
-        let once = buffered && reads && !warm;
-        Ok(Prepared { lanes, engine: name, cached_bytes, once, flush: buffered && rw.writes() })
+        let once = buffered && reads && twist.page_cache == PageCache::Empty;
+        let flush = (buffered && rw.writes()) || twist.fdatasync > 0;
+        Ok(Prepared { lanes, engine, cached_bytes, once, flush, readers: None })
     }
 
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
@@ -374,13 +402,13 @@ impl Place for RealPlace {
             return Ok(wrong);
         }
         let arrangement = self.arrange(&run.workload)?;
-        self.set_page_cache(arrangement.members, false)?;
+        self.set_page_cache(&Twist { page_cache: PageCache::Empty, ..twist }, arrangement)?;
         let Range { start, end } = twist.used(arrangement.span_bytes(self.span_bytes));
         let blocks = (start + twist.shift.0, bs.0 as u32, end);
         let Some(ledgers) = &self.ledgers else { return Ok(wrong) };
         for (lane, ledger) in ledgers.each.iter().enumerate() {
             for joint in arrangement.copies() {
-                let mut opened = self.open_lane(run, (lane, 0), arrangement, joint)?;
+                let mut opened = self.open_lane(&run.workload, (lane, run.seed), arrangement, joint)?;
                 let depth = opened.most_in_flight;
                 for (kind, count) in ledgers::read_back(opened.engine.as_mut(), ledger, blocks, depth, stop)? {
                     *wrong.entry(kind).or_default() += count;
@@ -407,14 +435,4 @@ impl Place for RealPlace {
     fn unix_ms(&self) -> u64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
     }
-}
-
-/// The devices whose count of bytes is that of the run: each once. A mirror's move another number of bytes than were
-/// asked for, and where one of the devices is not known, the rest says nothing.
-fn witnessed(arrangement: Arrangement, devices: &[Option<String>]) -> Vec<String> {
-    let of_members: Option<Vec<String>> = devices[..arrangement.members].iter().cloned().collect();
-    let mut known = of_members.filter(|_| arrangement.way != Way::Mirror).unwrap_or_default();
-    known.sort_unstable();
-    known.dedup();
-    known
 }

@@ -1,13 +1,25 @@
 //! Runs on a simulated path, in virtual time.
 
-use engine::{ProcessorAccount, Simulated};
-use record::{Cpu, CpuTimes, Environment, Level, Machine, Soaker, Surroundings, TargetKind};
-use spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, Workload};
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use engine::{Engine, ProcessorAccount, Simulated};
+use record::{Cpu, CpuTimes, Environment, LaneRole, Level, Machine, Soaker, Surroundings, TargetKind};
+use spec::{Affinity, Bytes, EngineName, Fadvise, Nanos, PageCache, Pass, Run, SimulatedDisk, Workload};
+
 use crate::MeasureError;
+use crate::admission::coherent;
+use crate::aside::Surrounded;
 use crate::place::{Account, Lane, Place, Prepared, Spent};
+use crate::seat;
+
+/// What a simulated disk does not have, by the words that plans ask with.
+const CANNOT: [(&str, &str); 5] = [
+    ("page cache", "a simulated disk has no page cache"),
+    ("write cache", "a simulated disk has no write cache"),
+    ("trace", "a simulated disk has no tracepoints"),
+    (seat::ONE, "a simulated disk's processors cannot be chosen"),
+    (seat::INTERRUPT, "a simulated disk's processors cannot be chosen"),
+];
 
 /// A simulated path; its clock goes on from run to run.
 pub struct SimulatedPlace {
@@ -40,10 +52,7 @@ impl SimulatedPlace {
             span: disk.size,
             members: disk.disks,
             direct_unit: Some(Bytes(512)),
-            cannot: BTreeMap::from([
-                ("page cache".to_string(), "a simulated disk has no page cache".to_string()),
-                ("trace".to_string(), "a simulated disk has no tracepoints".to_string()),
-            ]),
+            cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
         };
         let environment = Environment { machine, levels, surroundings, ..Environment::default() };
         Self { disk, environment, run_began: Nanos(0), engine: None }
@@ -72,7 +81,10 @@ impl Place for SimulatedPlace {
             let what = "loops over this machine's memory, and a simulated system has none: name another target";
             return Err(MeasureError::Kernel { kernel, what });
         }
-        let needed = workload.bs.0.saturating_mul(u64::from(workload.threads));
+        coherent(workload)?;
+        admits_twist(workload)?;
+        let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams));
+        let needed = workload.bs.0.saturating_mul(streams);
         let used = workload.twist.used(self.disk.size.0);
         if needed > used.end - used.start {
             let (needed, span) = (Bytes(needed), Bytes(used.end - used.start));
@@ -87,17 +99,25 @@ impl Place for SimulatedPlace {
 
     /// All threads together are one lane: what they share is simulated, and virtual time has one clock.
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
-        let depth = run.workload.total_depth();
+        let (depth, twist) = (run.workload.total_depth(), &run.workload.twist);
         self.run_began = self.clock();
-        let engine = Simulated::new(&self.disk, depth, run.seed, self.run_began);
+        let engine = Simulated::new(&self.disk, depth + twist.randoms, run.seed, self.run_began);
         self.engine = Some(engine.processor_time());
-        let lane = Lane { engine: Box::new(engine), depth, range: run.workload.twist.used(self.disk.size.0) };
+        let mut engine: Box<dyn Engine> = Box::new(engine);
+        let mut readers = None;
+        if twist.randoms > 0 {
+            let surrounded = Surrounded::new(engine, depth, twist.randoms, self.disk.size.0, run.seed);
+            readers = Some(surrounded.account());
+            engine = Box::new(surrounded);
+        }
+        let range = twist.used(self.disk.size.0);
         Ok(Prepared {
-            lanes: vec![lane],
+            lanes: vec![Lane { engine, depth, range, role: LaneRole::Own, cpu: None }],
+            readers,
             engine: EngineName::Simulated,
             cached_bytes: None,
             once: false,
-            flush: !run.workload.cache.direct() && run.workload.rw.writes(),
+            flush: (!run.workload.cache.direct() && run.workload.rw.writes()) || twist.fdatasync > 0,
         })
     }
 
@@ -117,6 +137,28 @@ impl Place for SimulatedPlace {
     fn unix_ms(&self) -> u64 {
         0
     }
+}
+
+/// Whether what is turned beside the usual axes means something in virtual time.
+fn admits_twist(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { threads, twist, .. } = workload;
+    let absent = [
+        ("--affinity", seat::ONE, twist.affinity != Affinity::All),
+        ("--page-cache", "page cache", twist.page_cache != PageCache::Empty),
+        ("--fadvise", "page cache", twist.fadvise != Fadvise::Normal),
+        ("--wce", "write cache", twist.wce.is_some()),
+    ];
+    let refused = absent.iter().find(|(_, _, turned)| *turned);
+    if let Some((flag, missing, _)) = refused {
+        let why = CANNOT.iter().find(|(ability, _)| ability == missing).map_or("", |(_, why)| why);
+        return Err(MeasureError::Unfit { what: format!("{flag}: {why}; leave it out") });
+    }
+    if *threads > 1 && (twist.fdatasync > 0 || twist.thinktime > Nanos(0)) {
+        let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
+                    add --threads 1";
+        return Err(MeasureError::Unfit { what: what.to_string() });
+    }
+    Ok(())
 }
 
 /// The account of a simulated host: what its model says that its processors spent.

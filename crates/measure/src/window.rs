@@ -3,6 +3,8 @@
 //! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
 //! divides, and the clock is read once a batch.
 
+mod pauses;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Completion, Engine, EngineError, Errno, Operation, Request};
@@ -12,13 +14,15 @@ use spec::Nanos;
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
 
+pub(crate) use pauses::Pauses;
+
 /// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
 const ERROR_KINDS: usize = 16;
 
 /// Most steps of a series that are kept: two hours of the longest.
 const MOST_STEPS: u64 = 1 << 16;
 
-/// The longest sleep of an open loop: so long may the user's wish to stop go unseen, in nanoseconds.
+/// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
 
 /// What one lane saw.
@@ -40,6 +44,8 @@ pub(crate) struct Tally {
     pub overdue_ios: u64,
     pub errors: Vec<(Errno, u64)>,
     pub latency: LatencyCounter,
+    /// What the flushes between requests took; `None` where none were asked for.
+    pub syncs: Option<LatencyCounter>,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
 }
@@ -50,6 +56,15 @@ pub(crate) struct Terms {
     pub runtime: Nanos,
     /// Whether a closing flush belongs to the run.
     pub flush: bool,
+    /// What it stops for in between.
+    pub pauses: Pauses,
+}
+
+impl Terms {
+    /// Those of a random reader beside the workload, which makes nothing durable and never pauses.
+    pub(crate) fn of_reader(self) -> Self {
+        Self { flush: false, pauses: Pauses::default(), ..self }
+    }
 }
 
 /// Requests that come by themselves, and when those of the running batch should have come.
@@ -73,6 +88,9 @@ pub(crate) struct Window<'a> {
     /// `None` is a closed loop: a request comes as soon as a slot is free.
     open_loop: Option<OpenLoop>,
     terms: Terms,
+    pauses: bool,
+    /// Writes that may still go out before the next flush; without flushes as good as endless.
+    quota: usize,
     stop: &'a AtomicBool,
     block_bytes: u32,
     /// Slots that are not in flight.
@@ -101,9 +119,12 @@ impl<'a> Window<'a> {
             errors: Vec::with_capacity(ERROR_KINDS),
             step_ns,
             step_bytes: Vec::with_capacity((terms.runtime.0 / step_ns + 1).min(MOST_STEPS) as usize),
+            syncs: (terms.pauses.fdatasync > 0).then(LatencyCounter::default),
             ..Tally::default()
         };
         Self {
+            pauses: terms.pauses.any(),
+            quota: terms.pauses.quota(),
             engine,
             block_bytes: offsets.block_bytes(),
             offsets,
@@ -142,6 +163,9 @@ impl<'a> Window<'a> {
             }
             now = self.wait(deadline)?;
             self.account(now);
+            if self.pauses {
+                now = self.pause(now, deadline)?;
+            }
         }
         self.tally.end = now;
         self.count_overdue(now);
@@ -153,9 +177,9 @@ impl<'a> Window<'a> {
     fn submit(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.batch.clear();
         match &mut self.open_loop {
-            None => self.offsets.fill(&mut self.free, &mut self.batch),
+            None => self.offsets.fill_at_most(self.quota, &mut self.free, &mut self.batch),
             Some(OpenLoop { schedule, intended }) => {
-                schedule.take_due(now, self.free.len(), intended);
+                schedule.take_due(now, self.free.len().min(self.quota), intended);
                 self.offsets.fill_at_most(intended.len(), &mut self.free, &mut self.batch);
             }
         }
@@ -175,7 +199,7 @@ impl<'a> Window<'a> {
     #[inline]
     fn wait(&mut self, deadline: Nanos) -> Result<Nanos, EngineError> {
         match &self.open_loop {
-            Some(OpenLoop { schedule, .. }) if !self.free.is_empty() && !self.offsets.ended() => {
+            Some(OpenLoop { schedule, .. }) if self.free.len().min(self.quota) > 0 && !self.offsets.ended() => {
                 let until = schedule.next().min(deadline).min(Nanos(self.engine.now().0 + PATIENCE_NS));
                 self.done.clear();
                 self.engine.reap_until(until, &mut self.done)?;
@@ -264,10 +288,15 @@ impl<'a> Window<'a> {
                 self.free.extend(self.done.iter().map(|completion| completion.slot));
             }
         }
-        if self.terms.flush { self.flush() } else { Ok(()) }
+        if self.terms.flush {
+            self.tally.flush_ns = self.flush()?;
+            self.tally.end = self.engine.now();
+        }
+        Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), EngineError> {
+    /// Makes everything durable, with nothing in flight; gives the time that it took, in nanoseconds.
+    fn flush(&mut self) -> Result<u64, EngineError> {
         let before = self.engine.now();
         let flush = Request { slot: 0, operation: Operation::Flush, offset: 0, length: 0 };
         self.engine.submit(&[flush])?;
@@ -278,9 +307,7 @@ impl<'a> Window<'a> {
         if let Err(errno) = self.done[0].result {
             count_error(&mut self.tally.errors, errno);
         }
-        self.tally.end = self.engine.now();
-        self.tally.flush_ns = self.tally.end.0 - before.0;
-        Ok(())
+        Ok(self.engine.now().0 - before.0)
     }
 
     fn all_free(&self) -> bool {
@@ -346,7 +373,7 @@ mod tests {
         let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
         let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
         let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
-        let terms = Terms { runtime: Nanos(100_000), flush: false };
+        let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
         let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
 
         let counted = &engine.given[..engine.given.len() - tally.drained_ios as usize];

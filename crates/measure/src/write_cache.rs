@@ -6,6 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use spec::Switch;
@@ -33,6 +34,28 @@ impl WriteCache {
     /// Where the device has no such switch, the rights are missing, or another study holds it.
     pub fn set(device: &str, to: Switch) -> Result<Self, MeasureError> {
         Self::set_under(Path::new("/sys/block"), Path::new(NOTES), device, to)
+    }
+
+    /// Whether the write cache of the device of this kernel name can be switched from here.
+    ///
+    /// # Errors
+    /// Why not, in a sentence without its full stop.
+    pub fn can_be_set(device: &str) -> Result<(), String> {
+        Self::can_be_set_under(Path::new("/sys/block"), device)
+    }
+
+    fn can_be_set_under(block: &Path, device: &str) -> Result<(), String> {
+        let Some(attribute) = switch(&block.join(device)) else {
+            return Err(format!("{device} has no write cache that can be switched from here"));
+        };
+        let mode = fs::metadata(&attribute).map_or(0, |metadata| metadata.permissions().mode());
+        if mode & 0o222 == 0 {
+            return Err(format!("{device} does not let its write cache be switched"));
+        }
+        let opened = OpenOptions::new().write(true).open(&attribute);
+        opened
+            .map(drop)
+            .map_err(|error| format!("the write cache of {device} cannot be switched ({error}); run as root"))
     }
 
     /// Puts back every write cache whose owner is gone.
@@ -177,6 +200,11 @@ mod tests {
     #[test]
     fn a_device_without_a_switch_says_so() {
         let fake = Fake::new();
+        let block = fake.folder.path().join("block");
+        assert_eq!(WriteCache::can_be_set_under(&block, "sda"), Ok(()));
+        assert!(WriteCache::can_be_set_under(&block, "nvme0n1").unwrap_err().contains("nvme0n1 has no write cache"));
+        fs::set_permissions(fake.attribute(), fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(WriteCache::can_be_set_under(&block, "sda").unwrap_err().contains("does not let"));
         let error = fake.set("nvme0n1", Switch::Off).unwrap_err().to_string();
         assert!(error.contains("nvme0n1") && error.contains("--write-cache"), "{error}");
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use measure::{Place, RealPlace, Wanted, measure};
 use record::{Anatomy, Phase, Record};
-use spec::{Bytes, EngineName, Nanos, PageCache, Pass, Run, Rw, Workload};
+use spec::{Bytes, EngineName, Nanos, Pass, Run, Rw, Workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -21,7 +21,6 @@ fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealPlace)> 
         size: Some(Bytes(64 * MIB)),
         writes: true,
         overwrite: false,
-        page_cache: PageCache::Empty,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use measure::{MeasureError, Place, RealPlace, Wanted, measure};
 use record::Record;
-use spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Workload};
+use spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Twist, Workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -15,7 +15,6 @@ fn wanted(writes: bool) -> Wanted {
         size: Some(Bytes(64 * MIB)),
         writes,
         overwrite: false,
-        page_cache: PageCache::Empty,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
@@ -99,11 +98,11 @@ fn a_warm_page_cache_holds_all_and_its_blocks_are_read_again_and_again() {
     let folder = folder();
     let file = folder.path().join("file");
     fs::write(&file, vec![1; MIB as usize]).unwrap();
-    let warm = Wanted { size: None, page_cache: PageCache::Warm, ..wanted(false) };
-    let mut place = RealPlace::open(&file, &warm).unwrap();
+    let mut place = RealPlace::open(&file, &Wanted { size: None, ..wanted(false) }).unwrap();
     place.make_ready(None, &AtomicBool::new(false)).unwrap();
     for rw in [Rw::Read, Rw::Randread] {
-        let workload = Workload { rw, cache: Cache::Both, bs: Bytes(4096), iodepth: 4, ..Workload::default() };
+        let twist = Twist { page_cache: PageCache::Warm, ..Twist::default() };
+        let workload = Workload { rw, cache: Cache::Both, bs: Bytes(4096), iodepth: 4, twist, ..Workload::default() };
         let record = run(&mut place, workload, Pass::Plain);
         assert!(record.cached_bytes.is_none_or(|bytes| bytes == MIB), "{:?}", record.cached_bytes);
         assert!(record.bytes > MIB, "{} bytes are no second time round", record.bytes);

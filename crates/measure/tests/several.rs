@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use measure::{MeasureError, Place, RealPlace, Wanted, measure};
 use record::Record;
-use spec::{Bytes, Cache, EngineName, Join, Nanos, PageCache, Pass, Run, Rw, Several, Twist, Workload};
+use spec::{Bytes, Cache, EngineName, Join, Nanos, Pass, Run, Rw, Several, Twist, Workload};
 
 const MIB: u64 = 1 << 20;
 /// A member's bytes; no multiple of a chunk.
@@ -18,7 +18,6 @@ fn wanted(overwrite: bool) -> Wanted {
         size: None,
         writes: true,
         overwrite,
-        page_cache: PageCache::Empty,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,

@@ -43,5 +43,5 @@ pub use mapping::Mapping;
 pub use memory::Arena;
 pub use ring::{Ring, RingForm};
 pub use ring_setup::available as io_uring_available;
-pub use run_file::{Mode, RunFile};
+pub use run_file::{Mode, ReadOrder, RunFile};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};

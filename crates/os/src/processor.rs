@@ -93,6 +93,19 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
+/// Calls `work` with the calling thread on one processor, so that threads begun in it stay there too; afterwards the
+/// thread may run where it could before.
+///
+/// # Errors
+/// Where this process may not run there.
+pub fn on_processor<T>(cpu: usize, work: impl FnOnce() -> T) -> io::Result<T> {
+    let before = sched_getaffinity(None)?;
+    pin_this_thread(cpu)?;
+    let result = work();
+    sched_setaffinity(None, &before)?;
+    Ok(result)
+}
+
 /// Lets the calling thread run only where nothing else wants to.
 ///
 /// # Errors
@@ -279,6 +292,14 @@ mod tests {
         };
         assert_eq!(times[0], expected);
         assert_eq!(times[1].user_ns, 10 * tick);
+    }
+
+    #[test]
+    fn threads_begun_on_a_processor_stay_there() {
+        let (all, last) = (usable(), *usable().last().unwrap());
+        let within = on_processor(last, || std::thread::spawn(usable).join().unwrap()).unwrap();
+        assert_eq!((within, usable()), (vec![last], all));
+        assert!(on_processor(CpuSet::MAX_CPU - 1, || ()).is_err() || usable().len() == CpuSet::MAX_CPU);
     }
 
     #[test]

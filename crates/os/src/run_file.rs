@@ -8,6 +8,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
 use crate::DeviceNumber;
 
+use rustix::fs::Advice;
+
 /// In which way a run reaches its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
@@ -17,6 +19,15 @@ pub struct Mode {
     pub durable: bool,
     /// For writing too.
     pub write: bool,
+}
+
+/// An order of reads that the kernel can be told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOrder {
+    /// One block after the other: it reads further ahead.
+    Sequential,
+    /// None: it does not read ahead.
+    Random,
 }
 
 /// A data file opened in one mode, for the requests of runs.
@@ -58,6 +69,18 @@ impl RunFile {
     /// The request's own outcome.
     pub fn sync_data(&self) -> io::Result<()> {
         Ok(rustix::fs::fdatasync(&self.file)?)
+    }
+
+    /// Tells the kernel in which order it will be read, through this handle and its clones (`posix_fadvise`).
+    ///
+    /// # Errors
+    /// Where the system takes no such advice.
+    pub fn expect_order(&self, order: ReadOrder) -> io::Result<()> {
+        let advice = match order {
+            ReadOrder::Sequential => Advice::Sequential,
+            ReadOrder::Random => Advice::Random,
+        };
+        Ok(rustix::fs::fadvise(&self.file, 0, None, advice)?)
     }
 
     /// Another handle of the same opened file, for another thread.

@@ -7,6 +7,7 @@
 mod block;
 mod cgroup;
 mod device;
+mod interrupts;
 mod levels;
 mod link;
 mod machine;
@@ -23,6 +24,7 @@ use block::{Disk, Stack, disks_of_mount};
 use levels::End;
 use mount::Mount;
 
+pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
 pub use mount::DeviceNumber;

@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod fio;
 mod fio_latency;
+mod lane;
 mod latency;
 mod run_record;
 mod sqlio;
@@ -22,6 +23,7 @@ pub use environment::{Device, Environment, FileSystem, LeftOut, Level, Machine, 
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use fio::{FioDocument, fio_documents, write_fio};
+pub use lane::{LaneRecord, LaneRole};
 pub use latency::{Latency, LatencyCounter};
 pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use spec::{EngineName, Run};
 
-use crate::{Anatomy, Latency};
+use crate::{Anatomy, LaneRecord, LaneRole, Latency};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,8 @@ pub struct Record {
     pub elapsed_ns: u64,
     /// The closing flush of a buffered write, a part of `elapsed_ns`; 0 where there was none.
     pub flush_ns: u64,
-    /// Bytes moved by requests that succeeded.
+    /// Bytes moved by requests of the workload that succeeded. Like all counts of requests, bytes and latencies that
+    /// follow, without what random readers beside the workload did: `lanes` has that.
     pub bytes: u64,
     /// Requests that succeeded.
     pub ios: u64,
@@ -45,6 +46,12 @@ pub struct Record {
     pub achieved_depth: f64,
     /// What it cost the processors.
     pub cpu: Cpu,
+    /// What flushes between requests took (`--fdatasync`), the closing one not among them.
+    #[serde(default)]
+    pub syncs: Latency,
+    /// Who submitted: the workload's lanes first, then random readers beside them.
+    #[serde(default)]
+    pub lanes: Vec<LaneRecord>,
     /// Bytes over time.
     pub series: Series,
     /// What the null engine takes a request on this machine: the harness's own share of each latency and cost.
@@ -78,7 +85,8 @@ pub struct Noise {
 pub struct Cpu {
     /// Length of this account: the window, and the draining of what it left in flight.
     pub span_ns: u64,
-    /// Requests that were paid for in it: all that were submitted, also those that no longer count.
+    /// Requests that were paid for in it: all that were submitted, also those that no longer count, and those of random
+    /// readers beside the workload.
     pub ios: u64,
     /// User time charged to this process, all its threads.
     pub user_ns: u64,
@@ -186,17 +194,26 @@ impl Record {
     }
 
     /// Bytes that the device moved and this run did not; negative where it moved fewer, as a cache lets it. Known
-    /// for direct I/O alone: what the page cache reads ahead and writes behind is ours too.
+    /// for direct I/O without random readers beside it alone: what the page cache reads ahead and writes behind is ours
+    /// too.
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
         let ours = self.cpu.ios.saturating_mul(workload.bs.0);
-        let device = self.noise.device_bytes.filter(|_| workload.cache.direct() && self.error_count() == 0)?;
+        let known = workload.cache.direct() && self.error_count() == 0 && workload.twist.randoms == 0;
+        let device = self.noise.device_bytes.filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
+    }
+
+    /// Random readers beside the workload, together: requests a second of all of them; `None` where there are none.
+    pub fn beside_iops(&self) -> Option<f64> {
+        let beside = self.lanes.iter().filter(|lane| lane.role == LaneRole::Random && lane.elapsed_ns > 0);
+        beside.map(|lane| lane.ios as f64 * 1e9 / lane.elapsed_ns as f64).reduce(|sum, iops| sum + iops)
     }
 
     /// Throughput into the page cache, before the closing flush, in MB/s; `None` where nothing was flushed.
     pub fn memory_mbps(&self) -> Option<f64> {
-        let window_ns = self.elapsed_ns.checked_sub(self.flush_ns).filter(|ns| *ns > 0 && self.flush_ns > 0)?;
+        let flushed = self.flush_ns > 0 && !self.run.workload.cache.direct();
+        let window_ns = self.elapsed_ns.checked_sub(self.flush_ns).filter(|ns| *ns > 0 && flushed)?;
         Some(self.bytes as f64 * 1e3 / window_ns as f64)
     }
 

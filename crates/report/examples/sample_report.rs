@@ -316,6 +316,8 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
             system_ns: charged_ns * 2 / 3,
             ..Cpu::default()
         },
+        syncs: Latency::default(),
+        lanes: Vec::new(),
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
         cached_bytes: Some(0),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Affinity, Bytes, Fadvise, Join, Kernel, Layout, Nanos, ParseError};
+use crate::{Affinity, Bytes, Fadvise, Join, Kernel, Layout, Nanos, PageCache, ParseError, Switch};
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,10 +26,15 @@ pub struct Twist {
     pub affinity: Affinity,
     /// Sequential streams that each thread takes in turn, each in a part of its own; 1 is a single one.
     pub streams: u32,
-    /// Threads that read at random anywhere, beside those of the workload and counted apart from them.
+    /// Threads that read 8 KiB at a time at random anywhere, one request each, beside those of the workload and
+    /// counted apart from them.
     pub randoms: u32,
+    /// What the page cache holds of the target when a buffered run begins.
+    pub page_cache: PageCache,
     /// What the kernel is told of the order of reads.
     pub fadvise: Fadvise,
+    /// The device's own write cache (WCE, write cache enable), switched for this run; `None` is as it is.
+    pub wce: Option<Switch>,
     /// Members of the target that take part, the first so many; 0 is all.
     pub members: u32,
     /// How they make one target; `None` is as the target's name says.
@@ -60,7 +65,9 @@ impl Default for Twist {
             affinity: Affinity::All,
             streams: 1,
             randoms: 0,
+            page_cache: PageCache::Empty,
             fadvise: Fadvise::Normal,
+            wce: None,
             members: 0,
             join: None,
             kernel: None,
@@ -98,7 +105,9 @@ impl fmt::Display for Twist {
         flag(affinity != usual.affinity, "affinity", &affinity)?;
         flag(streams != usual.streams, "streams", &streams)?;
         flag(randoms != usual.randoms, "randoms", &randoms)?;
+        flag(self.page_cache != usual.page_cache, "page-cache", &self.page_cache)?;
         flag(fadvise != usual.fadvise, "fadvise", &fadvise)?;
+        self.wce.iter().try_for_each(|wce| flag(true, "wce", wce))?;
         flag(members != usual.members, "members", &members)?;
         self.join.iter().try_for_each(|join| flag(true, "join", join))?;
         self.kernel.iter().try_for_each(|kernel| flag(true, "kernel", kernel))?;

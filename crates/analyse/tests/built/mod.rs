@@ -112,6 +112,8 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
             machine: Vec::new(),
             soaker: (pass == Pass::Soaker).then_some(Soaker { lost_ns, baseline_share: 1.0 }),
         },
+        syncs: Latency::default(),
+        lanes: Vec::new(),
         series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
         harness_ns_per_io: 100.0,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),

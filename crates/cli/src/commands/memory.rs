@@ -8,7 +8,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::{Place, RealPlace};
 use record::Record;
-use spec::{EngineName, Experiment, Nanos, PageCache, Question, Run};
+use spec::{EngineName, Experiment, Nanos, Question, Run};
 
 use super::to_output;
 use crate::args::MemoryArgs;
@@ -69,7 +69,6 @@ fn open_place(args: &MemoryArgs) -> Result<RealPlace> {
         size: None,
         writes: false,
         overwrite: false,
-        page_cache: PageCache::Empty,
         drop_caches: false,
         engine: EngineName::Memory,
         seed: args.seed,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use measure::Place;
-use spec::{Cache, Direction, Nanos, PageCache, Question, Rw, Several, Target, Workload};
+use spec::{Cache, Direction, Nanos, Question, Rw, Several, Target, Workload};
 
 use super::{Purpose, place};
 use crate::args::QuestionArgs;
@@ -100,7 +100,6 @@ pub fn open_place(args: &QuestionArgs, question: &Question) -> Result<Box<dyn Pl
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
         layout_limit: Nanos(question.budget.0 / 4),
-        page_cache: PageCache::Empty,
     };
     let mut place = place(&args.target, &args.common, &purpose)?;
     if let Some(peak) = question.peak {

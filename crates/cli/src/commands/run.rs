@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use record::{Environment, StudyFile};
-use spec::{PageCache, Pass, Run};
+use spec::{Pass, Run};
 
 use super::{Purpose, place, switched_write_cache, to_output};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
@@ -13,11 +13,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if args.runtime.0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give it a time such as 3s");
     }
-    if args.page_cache == PageCache::Warm && workload.cache.direct() {
-        anyhow::bail!("--page-cache warm is passed by with --cache {}: add --cache both", workload.cache);
-    }
     let writes = workload.rw.writes() || workload.twist.verify;
-    let purpose = Purpose::of_run(&args.common, writes, args.page_cache);
+    let purpose = Purpose::of_run(&args.common, writes);
     let mut place = place(&args.target, &args.common, &purpose)?;
     place.admits(&workload)?;
     let _write_cache = switched_write_cache(place.as_mut(), &args.common)?;

@@ -65,6 +65,8 @@ pub fn record(number: u32) -> Record {
             machine: vec![CpuTimes { user_ns: 20_000_000, irq_ns: 10_000_000, ..CpuTimes::default() }; 2],
             soaker: number.is_multiple_of(4).then_some(soaker),
         },
+        syncs: Latency::default(),
+        lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
         cached_bytes: number.is_multiple_of(2).then_some(4096),

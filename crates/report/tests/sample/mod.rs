@@ -250,6 +250,8 @@ pub fn record() -> Record {
             machine: vec![CpuTimes { user_ns: 10_000_000, softirq_ns: 20_000_000, ..CpuTimes::default() }; 2],
             soaker: None,
         },
+        syncs: Latency::default(),
+        lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
         harness_ns_per_io: 31.5,
         cached_bytes: None,

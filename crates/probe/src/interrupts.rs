@@ -1,0 +1,86 @@
+//! Which processors take a device's interrupts? Its kernel name enters, how many each processor has taken since the
+//! machine started leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Root;
+use crate::block::{Disk, Stack};
+use crate::device::numbered;
+use crate::mount::mounts;
+
+/// The interrupts of a device, or of the devices that it stands on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interrupts {
+    /// How many each processor has taken.
+    pub by_processor: BTreeMap<usize, u64>,
+    /// The processors that share each of its queues; a queue of one processor interrupts that processor.
+    pub queues: Vec<Vec<usize>>,
+}
+
+/// The interrupts of the device of this kernel name; `None` where it has none that can be told, as a loop device.
+pub fn interrupts(root: &Root, device: &str) -> Option<Interrupts> {
+    let disks = Stack::below(root, &mounts(root), &[Disk::by_name(root, device)?]).disks;
+    let counts = root.text("proc/interrupts")?;
+    let mut found = Interrupts::default();
+    for disk in &disks {
+        let lines = lines_of(root, disk);
+        for (processor, count) in lines.iter().flat_map(|line| taken(&counts, line)) {
+            *found.by_processor.entry(processor).or_default() += count;
+        }
+        let queues = root.names(disk.sys.join("mq"));
+        let processors = |queue: &String| root.text(disk.sys.join("mq").join(queue).join("cpu_list"));
+        let numbers = |list: String| list.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+        found.queues.extend(queues.iter().filter_map(processors).map(numbers));
+    }
+    (found.by_processor.values().sum::<u64>() > 0).then_some(found)
+}
+
+/// How the lines of a disk's interrupts begin, or what stands in them.
+enum Line {
+    Number(String),
+    /// The beginning of the name at the end.
+    Name(String),
+}
+
+/// Of the innermost folder on the disk's path that has interrupts; else of the virtio device on it.
+fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
+    let folders = || disk.sys.ancestors().skip(1);
+    let vectors = folders().map(|folder| root.names(folder.join("msi_irqs"))).find(|names| !names.is_empty());
+    if let Some(vectors) = vectors {
+        let unique: BTreeSet<String> = vectors.into_iter().collect();
+        return unique.into_iter().map(Line::Number).collect();
+    }
+    let single = folders().find_map(|folder| root.text(folder.join("irq"))).filter(|number| number != "0");
+    if let Some(number) = single {
+        return vec![Line::Number(number)];
+    }
+    let name = |folder: &std::path::Path| folder.file_name()?.to_str().map(str::to_string);
+    let virtio = folders().filter_map(name).find(|name| numbered(name, "virtio"));
+    virtio.into_iter().map(Line::Name).collect()
+}
+
+/// What `/proc/interrupts` says of a line: counts in the order of the processors of its heading.
+fn taken(text: &str, line: &Line) -> Vec<(usize, u64)> {
+    let Some((heading, rest)) = text.split_once('\n') else { return Vec::new() };
+    let processors: Vec<usize> =
+        heading.split_whitespace().filter_map(|word| word.strip_prefix("CPU")?.parse().ok()).collect();
+    let wanted = |text: &&str| {
+        let Some((number, rest)) = text.trim_start().split_once(':') else { return false };
+        match line {
+            Line::Number(wanted) => number == wanted,
+            Line::Name(wanted) => rest.split_whitespace().last().is_some_and(|name| is_of(name, wanted)),
+        }
+    };
+    let lines = rest.lines().filter(wanted).filter_map(|text| text.split_once(':'));
+    lines
+        .flat_map(|(_, counts)| {
+            let counts = counts.split_whitespace().map_while(|word| word.parse::<u64>().ok());
+            processors.iter().copied().zip(counts).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// `virtio1` and `virtio1-req.0` are of `virtio1`, `virtio12` is not.
+fn is_of(name: &str, device: &str) -> bool {
+    name.strip_prefix(device).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
