@@ -8,6 +8,7 @@
 use record::Level;
 use spec::EngineName;
 
+use crate::experiments::scaling::SHARED_PATH;
 use crate::half_power::depth_line;
 use crate::ladder::{is_of_the_host, ladder, level_name, pap_mbps};
 use crate::path::{Path, leading, settings_words};
@@ -59,6 +60,9 @@ struct Verdict {
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut ladder = ladder(evidence.levels, evidence.cells);
     let Some((path, regimes, cell)) = evidence.best() else {
+        if let Some(shared) = evidence.levels.iter().find(|level| level.name == SHARED_PATH) {
+            return at_shared_path(ladder, shared);
+        }
         let why = nothing_to_judge(evidence.cells);
         let sentence = format!("What stops it is not known. {why}");
         let bottleneck = Bottleneck { level: "unknown".into(), why, next: "unknown".into() };
@@ -74,6 +78,16 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
     let sentence = format!("What stops it: {}.", verdict.short);
     let why = verdict.why + &small_requests(evidence);
     Judgement { ladder, bottleneck: Bottleneck { level: verdict.level, why, next }, sentence }
+}
+
+/// What stops members side by side, where nothing else was measured.
+fn at_shared_path(mut ladder: Vec<LevelFinding>, shared: &Level) -> Judgement {
+    let level = level_name(shared);
+    ladder.iter_mut().filter(|known| known.level == level).for_each(|known| known.narrowest = true);
+    let sentence = format!("What stops it: the {level}, {}.", shared.source);
+    let why = format!("Members side by side do not add up any more: {}.", shared.source);
+    let next = "the members themselves, each at what it gives alone".to_string();
+    Judgement { ladder, bottleneck: Bottleneck { level, why, next }, sentence }
 }
 
 impl<'a> Evidence<'a> {
@@ -110,17 +124,11 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
     let rates = of_path.clone().filter_map(|level| Some((level, pap_mbps(level, path.rw)?)));
     let narrowest = rates.reduce(|low, next| if next.1 < low.1 { next } else { low });
     if let Some((level, pap)) = narrowest.filter(|(_, pap)| cell.mbps.value >= AT_PEAK * pap) {
-        let why = format!(
-            "{}: {} of the {} that the {} advertises ({}).",
-            reach(path, cell),
-            format::percent(cell.mbps.value / pap),
-            format::mbps(pap),
-            level_name(level),
-            level.source
-        );
         let share = format::percent(cell.mbps.value / pap);
-        let short =
-            format!("the {}, which advertises {}; {share} of that was reached", level_name(level), format::mbps(pap));
+        let (name, rate, source) = (level_name(level), format::mbps(pap), &level.source);
+        let gives = if level.name == SHARED_PATH { "has been seen to give" } else { "advertises" };
+        let why = format!("{}: {share} of the {rate} that the {name} {gives} ({source}).", reach(path, cell));
+        let short = format!("the {name}, which {gives} {rate}; {share} of that was reached");
         return Some(Verdict { level: level_name(level), why, short });
     }
     let requests = |level: &&Level| {

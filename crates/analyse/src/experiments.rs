@@ -6,7 +6,9 @@
 
 mod bands;
 mod memory;
+mod mirror;
 mod rows;
+pub(crate) mod scaling;
 mod section;
 mod zones;
 
@@ -17,7 +19,9 @@ use spec::{EngineName, Experiment, Question, Workload};
 
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
+pub use mirror::MirrorRow;
 pub use rows::{MemoryRow, Rows, ZoneRow};
+pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 
 use crate::CellFinding;
@@ -58,6 +62,8 @@ fn teller(experiment: Experiment) -> Option<Teller> {
     match experiment {
         Experiment::Sequential | Experiment::Random => None,
         Experiment::Memory => Some(memory::TELLER),
+        Experiment::Scaling => Some(scaling::TELLER),
+        Experiment::Mirror => Some(mirror::TELLER),
         Experiment::Zones => Some(zones::TELLER),
         _ => None,
     }

@@ -39,7 +39,7 @@ mod warm_up;
 mod warnings;
 mod witness;
 
-use record::{Environment, Record};
+use record::{Environment, Level, Record};
 use spec::Question;
 
 pub use advice::advice;
@@ -54,7 +54,8 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    Axis, ExperimentFinding, Line, MemoryRow, Picture, PictureKind, Point, Rows, ZoneRow, loop_ns_per_kib, memory,
+    Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows, ScalingRow,
+    ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
@@ -67,6 +68,7 @@ pub use limits::limits;
 pub use steady::{Burst, Steadiness, judge};
 
 use bottleneck::Evidence;
+use experiments::scaling::shared_levels;
 use path::{Path, paths};
 use regime::{Regimes, regimes};
 use warnings::{Grounds, warnings};
@@ -89,7 +91,9 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
     let virtualised = environment.machine.virtualised.is_some();
-    let judgement = bottleneck::judge(&Evidence { levels: &levels, cells: &cells, paths: &fitted, cpus, virtualised });
+    let (experiments, rows) = experiments::tell(question, environment, records);
+    let known: Vec<Level> = levels.iter().cloned().chain(shared_levels(&rows)).collect();
+    let judgement = bottleneck::judge(&Evidence { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {

@@ -6,6 +6,8 @@
 //! that `halfpower plan` can print them.
 
 mod memory;
+mod mirror;
+mod scaling;
 mod zones;
 
 use record::{Environment, LeftOut, Surroundings, TargetKind};
@@ -34,6 +36,8 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
     let cells = match experiment {
         Experiment::Sequential | Experiment::Random => return Ok(Vec::new()),
         Experiment::Memory => memory::plan(ask)?,
+        Experiment::Scaling => scaling::plan(ask)?,
+        Experiment::Mirror => mirror::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),
     };
@@ -88,5 +92,16 @@ impl Ask<'_> {
             TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(()),
             TargetKind::Simulated | TargetKind::Nothing => self.surroundings().can("page cache"),
         }
+    }
+}
+
+/// That the target has several members; `why` says what a single one lacks.
+///
+/// # Errors
+/// That sentence, and what to name instead.
+fn several_members(ask: &Ask, why: &str) -> Result<(), String> {
+    match ask.surroundings().members {
+        0 | 1 => Err(format!("{why}: name several paths, as in stripe:A,B or each:A,B (sim: takes disks=2)")),
+        _ => Ok(()),
     }
 }

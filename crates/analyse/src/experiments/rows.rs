@@ -4,9 +4,15 @@
 use serde::Serialize;
 use spec::Kernel;
 
+use super::{MirrorRow, ScalingRow};
+
 /// All lists; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Rows {
+    /// So many members together, on their own and as a stripe.
+    pub scaling: Vec<ScalingRow>,
+    /// Two members as a mirror, as a stripe, and one of them.
+    pub mirror: Vec<MirrorRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
     pub zones: Vec<ZoneRow>,
     /// The speed of memory, kernel by kernel.

@@ -1,0 +1,182 @@
+//! `mirror`: what do two copies give, against a stripe of the same two members and against one of them?
+
+use serde::Serialize;
+use spec::{Direction, Join, Pattern};
+
+use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
+use crate::{Interval, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "What do two copies give when they are read, and what do they take when they are written?",
+    papers: "In 2000 a 3ware TwinStor mirror read one 8 KiB request at random with each arm: 119 a second two deep, \
+             where a stripe gave 99 and one disk 66, since two requests to a stripe meet on one disk half of the time. \
+             Sequential reads gained from 256 KiB outstanding on, and writes ran slightly below one disk (Figures 33 \
+             and 34). This mirror follows the same rule; which copy is nearer it does not know.",
+    tell,
+};
+
+/// Gain from which on a second copy is seen to help.
+const GAINS: f64 = 1.1;
+
+/// One way of using two members, in one setting.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MirrorRow {
+    /// `mirror` or `stripe` of two members; `each` is one of them alone.
+    pub join: Join,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Block size in bytes.
+    pub bs_bytes: u64,
+    /// Requests outstanding.
+    pub iodepth: u32,
+    /// Throughput in MB/s; what is written twice counts once.
+    pub mbps: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Lower end of the 95% interval of `mbps`.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let timed = evidence.sound().filter(|cell| !cell.workload.twist.verify);
+    rows.mirror = timed.map(row).collect();
+    rows.mirror.sort_by_key(|row| (row.pattern, row.rw, row.join, row.iodepth));
+    let rows = &rows.mirror;
+    let parts = [sequential(rows), random(rows), writes(rows), copies(evidence)];
+    let answer: Vec<String> = parts.into_iter().flatten().collect();
+    let pictures = [
+        picture(rows, Pattern::Sequential, "MB/s", |row| interval(row, 1.0)),
+        picture(rows, Pattern::Random, "Requests a second", |row| interval(row, row.iops / row.mbps)),
+        written(rows),
+    ];
+    let answer = if answer.is_empty() { "No copy could be read or written.".to_string() } else { answer.join(" ") };
+    Told { answer, pictures: pictures.into_iter().flatten().collect() }
+}
+
+fn row(cell: &ExperimentCell) -> MirrorRow {
+    let finding = &cell.finding;
+    let Interval { value: mbps, low, high } = finding.mbps;
+    MirrorRow {
+        join: cell.workload.twist.join.unwrap_or(Join::Each),
+        rw: finding.rw,
+        pattern: finding.pattern,
+        bs_bytes: finding.bs_bytes,
+        iodepth: finding.iodepth,
+        mbps,
+        iops: finding.iops,
+        low,
+        high,
+    }
+}
+
+fn interval(row: &MirrorRow, scale: f64) -> Interval {
+    Interval { value: row.mbps * scale, low: row.low * scale, high: row.high * scale }
+}
+
+/// The rows of one kind and way, rising in depth.
+fn of(rows: &[MirrorRow], pattern: Pattern, rw: Direction, join: Join) -> Vec<&MirrorRow> {
+    rows.iter().filter(|row| (row.pattern, row.rw, row.join) == (pattern, rw, join)).collect()
+}
+
+/// How many times one member a way is, at each depth that both were measured at.
+fn times_one(rows: &[MirrorRow], pattern: Pattern, rw: Direction, join: Join) -> Vec<(&MirrorRow, f64)> {
+    let one = of(rows, pattern, rw, Join::Each);
+    let against = |row: &&MirrorRow| one.iter().find(|one| one.iodepth == row.iodepth).map(|one| row.mbps / one.mbps);
+    of(rows, pattern, rw, join).into_iter().filter_map(|row| Some((row, against(&row)?))).collect()
+}
+
+fn times(times: f64) -> String {
+    format!("{times:.2} times")
+}
+
+fn sequential(rows: &[MirrorRow]) -> Option<String> {
+    let mirror = times_one(rows, Pattern::Sequential, Direction::Read, Join::Mirror);
+    let (deepest, gain) = mirror.last()?;
+    let stripe = times_one(rows, Pattern::Sequential, Direction::Read, Join::Stripe);
+    let stripe = stripe.last().map_or(String::new(), |(_, gain)| format!(" (a stripe {})", times(*gain)));
+    let outstanding = |row: &MirrorRow| format::size((row.bs_bytes * u64::from(row.iodepth)) as f64);
+    let from = mirror.iter().find(|(_, gain)| *gain >= GAINS);
+    let from = from.map_or("gain nothing from the second copy".to_string(), |(row, _)| {
+        format!("gain from the second copy with {} outstanding and more", outstanding(row))
+    });
+    Some(format!("Sequential reads {from}; {} deep they run at {} one member{stripe}.", deepest.iodepth, times(*gain)))
+}
+
+fn random(rows: &[MirrorRow]) -> Option<String> {
+    let at_two = |join| {
+        let all = times_one(rows, Pattern::Random, Direction::Read, join);
+        all.into_iter().find(|(row, _)| row.iodepth == 2)
+    };
+    let (row, gain) = at_two(Join::Mirror)?;
+    let stripe = at_two(Join::Stripe).map_or(String::new(), |(_, gain)| format!(", a stripe at {}", times(gain)));
+    Some(format!("Random reads two deep run at {} one member ({}){stripe}.", times(gain), format::iops(row.iops)))
+}
+
+fn writes(rows: &[MirrorRow]) -> Option<String> {
+    let all = Pattern::ALL.iter().filter_map(|pattern| {
+        let last = times_one(rows, *pattern, Direction::Write, Join::Mirror).pop()?;
+        Some(format!("{pattern} {}", times(last.1)))
+    });
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| format!("Writes to both copies run at {} one member.", all.join(" and ")))
+}
+
+/// What reading both copies back has shown.
+fn copies(evidence: &Evidence) -> Option<String> {
+    let verified: Vec<&ExperimentCell> = evidence.cells.iter().filter(|cell| cell.workload.twist.verify).collect();
+    let wrong: u64 = verified.iter().map(|cell| cell.finding.errors).sum();
+    match (verified.is_empty(), wrong) {
+        (true, _) => None,
+        (false, 0) => Some("Both copies were read back after writing, and each block of them is right.".to_string()),
+        (false, wrong) => Some(format!("{wrong} BLOCKS WERE WRONG when both copies were read back: do not trust it.")),
+    }
+}
+
+/// What a way of using the members is called.
+fn name(join: Join) -> &'static str {
+    match join {
+        Join::Each => "one member",
+        Join::Stripe => "stripe of two",
+        Join::Mirror => "mirror of two",
+    }
+}
+
+fn picture(rows: &[MirrorRow], pattern: Pattern, unit: &str, of_row: fn(&MirrorRow) -> Interval) -> Option<Picture> {
+    let line = |join: &Join| {
+        let point = |row: &MirrorRow| Point::at(f64::from(row.iodepth), row.iodepth.to_string(), of_row(row));
+        let points: Vec<Point> = of(rows, pattern, Direction::Read, *join).into_iter().map(point).collect();
+        (!points.is_empty()).then(|| Line { name: name(*join).to_string(), points })
+    };
+    let lines: Vec<Line> = Join::ALL.iter().filter_map(line).collect();
+    let bs = of(rows, pattern, Direction::Read, Join::Mirror).first()?.bs_bytes;
+    Some(Picture {
+        title: format!("{pattern} reads of {} by requests outstanding", format::size(bs as f64)),
+        kind: PictureKind::Lines,
+        x: Axis::log("Requests outstanding"),
+        y: Axis::even(unit),
+        lines,
+    })
+}
+
+fn written(rows: &[MirrorRow]) -> Option<Picture> {
+    let line = |join: &Join| {
+        let point = |pattern: &Pattern| {
+            let row = of(rows, *pattern, Direction::Write, *join).pop()?;
+            Some(Point::named(format!("{pattern}, {}", format::size(row.bs_bytes as f64)), interval(row, 1.0)))
+        };
+        let points: Vec<Point> = Pattern::ALL.iter().filter_map(point).collect();
+        (!points.is_empty()).then(|| Line { name: name(*join).to_string(), points })
+    };
+    let lines: Vec<Line> = Join::ALL.iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| Picture {
+        title: "Writes".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Requests"),
+        y: Axis::even("MB/s"),
+        lines,
+    })
+}
