@@ -91,7 +91,6 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
     let virtualised = environment.machine.virtualised.is_some();
-    let (experiments, rows) = experiments::tell(question, environment, records);
     let known: Vec<Level> = levels.iter().cloned().chain(shared_levels(&rows)).collect();
     let judgement = bottleneck::judge(&Evidence { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
     let (costs, advice) = (costs(&cells), advice(&cells));

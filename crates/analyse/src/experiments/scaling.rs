@@ -224,9 +224,9 @@ fn costs(evidence: &Evidence, rw: Direction) -> Vec<Cost> {
 }
 
 fn dearer(costs: &[Cost]) -> Option<String> {
-    let of = |rw| costs.iter().filter(move |cost| cost.rw == rw);
+    let of = |rw| costs.iter().filter(move |cost: &&Cost| cost.rw == rw);
     let rw = Direction::ALL.iter().copied().find(|rw| of(*rw).count() > 1)?;
-    let (one, all) = (of(rw).next()?, of(rw).last()?);
+    let (one, all) = (of(rw).next()?, of(rw).next_back()?);
     Some(format!(
         "A {rw} costs the processor {} and {} a KiB with one member, {} and {} with {}.",
         format::time_us(one.fixed_us),
