@@ -4,6 +4,7 @@
 //! One file an experiment, of the same name as its plan in `study/src/plans`. `sequential` and `random` are not among
 //! them: they are what the rest of the findings is about.
 
+mod anatomy;
 mod bands;
 mod memory;
 mod mirror;
@@ -20,7 +21,7 @@ use spec::{EngineName, Experiment, Question, Workload};
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
 pub use mirror::MirrorRow;
-pub use rows::{MemoryRow, Rows, ZoneRow};
+pub use rows::{AnatomyRow, MemoryRow, Rows, ZoneRow};
 pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 
@@ -65,6 +66,7 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Scaling => Some(scaling::TELLER),
         Experiment::Mirror => Some(mirror::TELLER),
         Experiment::Zones => Some(zones::TELLER),
+        Experiment::Anatomy => Some(anatomy::TELLER),
         _ => None,
     }
 }

@@ -54,8 +54,8 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows, ScalingRow,
-    ZoneRow, loop_ns_per_kib, memory,
+    AnatomyRow, Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows,
+    ScalingRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,

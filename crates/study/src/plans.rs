@@ -5,6 +5,7 @@
 //! `sequential` and `random`, whose planner decides from run to run, they are known before anything is measured, so
 //! that `halfpower plan` can print them.
 
+mod anatomy;
 mod memory;
 mod mirror;
 mod scaling;
@@ -39,6 +40,7 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Scaling => scaling::plan(ask)?,
         Experiment::Mirror => mirror::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
+        Experiment::Anatomy => anatomy::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),
     };
     let mut cells: Vec<Cell> = cells;

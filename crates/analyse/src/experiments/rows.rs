@@ -17,6 +17,8 @@ pub struct Rows {
     pub zones: Vec<ZoneRow>,
     /// The speed of memory, kernel by kernel.
     pub memory: Vec<MemoryRow>,
+    /// Where a request's time goes, a row a phase.
+    pub anatomy: Vec<AnatomyRow>,
 }
 
 /// The rate of one memory kernel by so many threads.
@@ -44,6 +46,27 @@ pub struct ZoneRow {
     pub to_bytes: u64,
     /// Mean throughput in MB/s.
     pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What one phase takes of requests of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AnatomyRow {
+    /// The stretch of the way, by the word of [`record::Phase`]; `outside` is what no tracepoint sees.
+    pub phase: &'static str,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Depth.
+    pub iodepth: u32,
+    /// Members of the target that take part.
+    pub n: u32,
+    /// Its share of the mean latency.
+    pub share: f64,
+    /// Mean time in it, in microseconds.
+    pub us: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.
