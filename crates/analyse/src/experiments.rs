@@ -5,9 +5,11 @@
 //! them: they are what the rest of the findings is about.
 
 mod anatomy;
+mod allocation;
 mod bands;
 mod memory;
 mod mirror;
+mod ratio;
 mod rows;
 pub(crate) mod scaling;
 mod section;
@@ -21,7 +23,7 @@ use spec::{EngineName, Experiment, Question, Workload};
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
 pub use mirror::MirrorRow;
-pub use rows::{AnatomyRow, MemoryRow, Rows, ZoneRow};
+pub use rows::{AllocationRow, AnatomyRow, MemoryRow, Rows, ZoneRow};
 pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 
@@ -65,6 +67,7 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Memory => Some(memory::TELLER),
         Experiment::Scaling => Some(scaling::TELLER),
         Experiment::Mirror => Some(mirror::TELLER),
+        Experiment::Allocation => Some(allocation::TELLER),
         Experiment::Zones => Some(zones::TELLER),
         Experiment::Anatomy => Some(anatomy::TELLER),
         _ => None,

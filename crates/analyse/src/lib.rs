@@ -54,7 +54,7 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    AnatomyRow, Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows,
+    AllocationRow, AnatomyRow, Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows,
     ScalingRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{

@@ -1,6 +1,6 @@
 //! Do the settings of a workload go together? What holds on every target; each place adds its own.
 
-use spec::{Cache, Fadvise, Nanos, PageCache, Pattern, Twist, Workload};
+use spec::{Bytes, Cache, Fadvise, Nanos, PageCache, Pattern, Twist, Workload};
 
 use crate::MeasureError;
 
@@ -38,11 +38,44 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
+/// Whether direct requests of `workload` begin and end at multiples of `unit`.
+///
+/// # Errors
+/// What does not, and what to do.
+pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), MeasureError> {
+    let Workload { bs, twist, .. } = workload;
+    if !bs.0.is_multiple_of(unit.0) {
+        return Err(MeasureError::Unaligned { bs: *bs, unit });
+    }
+    let from = twist.region.map_or(0, |region| region.from.0);
+    for (flag, bytes) in [("--shift", twist.shift.0), ("--region", from)] {
+        if !bytes.is_multiple_of(unit.0) {
+            let what = format!(
+                "{flag} begins at {bytes}, and direct I/O begins at multiples of {unit} on this target: choose one, or \
+                 measure buffered with --cache both"
+            );
+            return Err(MeasureError::Unfit { what });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use spec::{Kernel, Rw};
 
     use super::*;
+
+    #[test]
+    fn direct_requests_begin_where_the_device_lets_them() {
+        let shifted =
+            |bytes| Workload { twist: Twist { shift: Bytes(bytes), ..Twist::default() }, ..Workload::default() };
+        fits_direct(&shifted(2048), Bytes(512)).unwrap();
+        let error = fits_direct(&shifted(2048), Bytes(4096)).unwrap_err().to_string();
+        assert!(error.contains("--shift begins at 2048") && error.contains("--cache both"), "{error}");
+        let odd = Workload { bs: Bytes(3000), ..Workload::default() };
+        assert!(matches!(fits_direct(&odd, Bytes(512)), Err(MeasureError::Unaligned { .. })));
+    }
 
     #[test]
     fn what_makes_no_sense_together_is_refused_by_its_flag() {

@@ -9,6 +9,7 @@ mod anatomy;
 mod aside;
 mod conduct;
 mod error;
+mod fresh;
 mod harness;
 mod joined;
 mod layout;

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use os::{Alignment, DataFile, Kind};
 use spec::{Bytes, EngineName, Nanos};
@@ -29,6 +30,8 @@ pub(crate) struct Member {
     pub alignment: Option<Alignment>,
     /// Bytes of it that are used.
     pub span_bytes: u64,
+    /// Bytes a second at which our own file was laid out.
+    pub layout_rate: Option<f64>,
 }
 
 impl Member {
@@ -42,7 +45,7 @@ impl Member {
         let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
         let span_bytes = if ours { room_for(path, wanted)? } else { part_of(path, &data, wanted)? };
         let scratch = scratch_beside(path, kind);
-        Ok(Self { kind, ours, scratch, alignment: data.direct_alignment()?, data, span_bytes })
+        Ok(Self { kind, ours, scratch, alignment: data.direct_alignment()?, data, span_bytes, layout_rate: None })
     }
 
     /// Lays out our own file with `asked` bytes, or looks at what is there; gives what is to be said of it.
@@ -72,7 +75,9 @@ impl Member {
             Ok(engine::open(Some(file), EngineName::Auto, layout::DEPTH, block, wanted.seed)?)
         };
         self.data.allocate(asked)?;
+        let began = Instant::now();
         self.span_bytes = layout::lay_out(self.data.path(), asked, wanted.seed, limit, stop, open)?;
+        self.layout_rate = Some(self.span_bytes as f64 / began.elapsed().as_secs_f64());
         let (got, asked) = (self.span_bytes, asked);
         Ok(if got < asked {
             let (got, asked) = (Bytes(got), Bytes(asked));

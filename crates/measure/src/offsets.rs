@@ -7,7 +7,7 @@ use engine::{Operation, Request};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use spec::{Direction, Pattern, Workload};
+use spec::{Direction, Layout, Pattern, Workload};
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -75,6 +75,10 @@ impl Offsets {
         let order = match (workload.rw.pattern(), once) {
             (Pattern::Sequential, _) if streams > 1 => {
                 Order::Streams(Streams { count: streams, part, turn: 0, given: 0 })
+            }
+            // Round from the last block to the first and on.
+            (Pattern::Sequential, _) if workload.twist.layout == Layout::LastFirst => {
+                Order::Sequential { next: blocks - 1 }
             }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
             (Pattern::Random, false) => Order::Random,
@@ -245,6 +249,14 @@ mod tests {
         };
         assert_eq!(blocks(&mut streams(7, false), 9), [0, 2, 4, 1, 3, 5, 0, 2, 4]);
         assert_eq!(blocks(&mut streams(7, true), 100), [0, 2, 4, 1, 3, 5], "the seventh block is nobody's");
+    }
+
+    #[test]
+    fn the_last_block_comes_first_and_each_once() {
+        let twist = Twist { layout: Layout::LastFirst, ..Twist::default() };
+        let workload = Workload { rw: Rw::Write, bs: Bytes(4096), twist, ..Workload::default() };
+        let mut offsets = Offsets::new(&workload, &(8192..8192 + 4 * 4096), true, 1);
+        assert_eq!(blocks(&mut offsets, 9), [3, 0, 1, 2]);
     }
 
     #[test]

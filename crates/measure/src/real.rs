@@ -19,8 +19,9 @@ use spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Pattern, Run, S
 
 use crate::MeasureError;
 use crate::account::MachineAccount;
-use crate::admission::coherent;
+use crate::admission::{coherent, fits_direct};
 use crate::aside;
+use crate::fresh::{self, Fresh};
 use crate::harness::Harness;
 use crate::joined::{Arrangement, Joined, Way, environment_of, witnessed};
 use crate::layout;
@@ -64,6 +65,8 @@ pub struct RealPlace {
     witnessed: Vec<String>,
     /// Bytes of each member that are used.
     span_bytes: u64,
+    /// The file that the run in progress has for itself.
+    fresh: Option<Fresh>,
     /// What was written to be verified, as long as nothing else was written.
     ledgers: Option<Ledgers>,
     environment: Environment,
@@ -88,6 +91,7 @@ impl RealPlace {
             devices: Vec::new(),
             witnessed: Vec::new(),
             span_bytes: wanted.size.map_or(USUAL_BYTES, |size| size.0),
+            fresh: None,
             ledgers: None,
             environment,
             harness: Harness::default(),
@@ -131,6 +135,7 @@ impl RealPlace {
             devices,
             witnessed: Vec::new(),
             span_bytes: 0,
+            fresh: None,
             ledgers: None,
             environment,
             harness: Harness::default(),
@@ -222,7 +227,10 @@ impl RealPlace {
     /// The members' files of one lane as a volume.
     fn volume(&self, lane: usize, arrangement: Arrangement, joint: Joint, mode: Mode) -> Result<Volume, MeasureError> {
         let members = &arrangement.lanes()[lane];
-        let files = members.iter().map(|member| self.members[*member].data.reopen(mode));
+        let files = members.iter().map(|member| match &self.fresh {
+            Some(fresh) => fresh.reopen(mode),
+            None => self.members[*member].data.reopen(mode),
+        });
         let ledger = self.ledgers.as_ref().and_then(|ledgers| ledgers.each.get(lane).map(Arc::clone));
         Ok(Volume { files: files.collect::<Result<_, _>>()?, joint, ledger })
     }
@@ -272,7 +280,8 @@ impl RealPlace {
     /// All lanes of a run, the workload's first, and the engine that carries those.
     fn open_lanes(&self, run: &Run, arrangement: Arrangement) -> Result<(Vec<Lane>, EngineName), MeasureError> {
         let Workload { bs, threads, twist, .. } = run.workload;
-        let used = twist.used(arrangement.span_bytes(self.span_bytes));
+        let span = self.fresh.as_ref().map_or(arrangement.span_bytes(self.span_bytes), |fresh| fresh.bytes);
+        let used = twist.reached(span);
         let share = (used.end - used.start) / u64::from(threads);
         let share = share - share % bs.0;
         let part = |thread: u64| used.start + share * thread..used.start + share * (thread + 1);
@@ -321,15 +330,14 @@ impl Place for RealPlace {
         }
         let bs = workload.bs;
         let arrangement = self.arrange(workload)?;
+        fresh::admit(workload, &self.members[..arrangement.members])?;
         let devices = self.distinct_devices(arrangement.members);
         turned::admit(workload, &devices, self.members.is_empty(), self.direct_unit())?;
         if workload.cache.direct() {
             let Some(unit) = self.direct_unit() else {
                 return Err(os::OsError::NoDirect { path: self.path() }.into());
             };
-            if !bs.0.is_multiple_of(unit.0) {
-                return Err(MeasureError::Unaligned { bs, unit });
-            }
+            fits_direct(workload, unit)?;
             if let Way::Stripe(chunk) = arrangement.way
                 && !chunk.0.is_multiple_of(unit.0)
             {
@@ -339,7 +347,7 @@ impl Place for RealPlace {
         let span = arrangement.span_bytes(self.span_bytes);
         let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams));
         let needed = Bytes(bs.0.saturating_mul(streams));
-        let used = workload.twist.used(span);
+        let used = workload.twist.reached(span);
         if needed.0 > used.end - used.start || bs.0 > u64::from(u32::MAX / 2) {
             let span = Bytes(used.end - used.start);
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
@@ -381,7 +389,9 @@ impl Place for RealPlace {
         }
         let Workload { rw, cache, twist, .. } = run.workload;
         let arrangement = self.arrange(&run.workload)?;
+        self.fresh = None;
         self.keep_ledgers(&run.workload, arrangement)?;
+        self.fresh = self.members.first().map_or(Ok(None), |member| Fresh::of(run, member, self.wanted.seed))?;
         // What the run before had switched is put back first.
         self.switched.clear();
         self.switched = turned::switched(&twist, &self.distinct_devices(arrangement.members))?;
@@ -390,7 +400,9 @@ impl Place for RealPlace {
         let (lanes, engine) = self.open_lanes(run, arrangement)?;
         let buffered = !cache.direct() && !self.members.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
-        let once = buffered && reads && twist.page_cache == PageCache::Empty;
+        // What is small and buffered is gone through once: from the second time on it would be found in the page cache.
+        let cold = buffered && (reads || twist.region.is_some()) && twist.page_cache == PageCache::Empty;
+        let once = cold || self.fresh.is_some();
         let flush = (buffered && rw.writes()) || twist.fdatasync > 0;
         Ok(Prepared { lanes, engine, cached_bytes, once, flush, readers: None })
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::{Engine, ProcessorAccount, Simulated};
 use record::{Cpu, CpuTimes, Environment, LaneRole, Level, Machine, Soaker, Surroundings, TargetKind};
-use spec::{Affinity, Bytes, EngineName, Fadvise, Nanos, PageCache, Pass, Run, SimulatedDisk, Workload};
+use spec::{Affinity, Bytes, EngineName, Fadvise, Layout, Nanos, PageCache, Pass, Run, SimulatedDisk, Workload};
 
 use crate::MeasureError;
 use crate::admission::coherent;
@@ -13,7 +13,8 @@ use crate::place::{Account, Lane, Place, Prepared, Spent};
 use crate::seat;
 
 /// What a simulated disk does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 5] = [
+const CANNOT: [(&str, &str); 6] = [
+    ("layouts", "a simulated disk has no file system that could lay out files"),
     ("page cache", "a simulated disk has no page cache"),
     ("write cache", "a simulated disk has no write cache"),
     ("trace", "a simulated disk has no tracepoints"),
@@ -85,7 +86,7 @@ impl Place for SimulatedPlace {
         admits_twist(workload)?;
         let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams));
         let needed = workload.bs.0.saturating_mul(streams);
-        let used = workload.twist.used(self.disk.size.0);
+        let used = workload.twist.reached(self.disk.size.0);
         if needed > used.end - used.start {
             let (needed, span) = (Bytes(needed), Bytes(used.end - used.start));
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
@@ -110,7 +111,7 @@ impl Place for SimulatedPlace {
             readers = Some(surrounded.account());
             engine = Box::new(surrounded);
         }
-        let range = twist.used(self.disk.size.0);
+        let range = twist.reached(self.disk.size.0);
         Ok(Prepared {
             lanes: vec![Lane { engine, depth, range, role: LaneRole::Own, cpu: None }],
             readers,
@@ -147,6 +148,7 @@ fn admits_twist(workload: &Workload) -> Result<(), MeasureError> {
         ("--page-cache", "page cache", twist.page_cache != PageCache::Empty),
         ("--fadvise", "page cache", twist.fadvise != Fadvise::Normal),
         ("--wce", "write cache", twist.wce.is_some()),
+        ("--layout", "layouts", twist.layout != Layout::Written),
     ];
     let refused = absent.iter().find(|(_, _, turned)| *turned);
     if let Some((flag, missing, _)) = refused {

@@ -186,8 +186,12 @@ impl DataFile {
     /// # Errors
     /// [`OsError::NoDirect`] where direct I/O is refused, else what the system says.
     pub fn reopen(&self, mode: Mode) -> Result<RunFile, OsError> {
+        self.reopen_with(mode, 0)
+    }
+
+    pub(crate) fn reopen_with(&self, mode: Mode, more_flags: i32) -> Result<RunFile, OsError> {
         let flag = |wanted: bool, flag| if wanted { flag } else { 0 };
-        let flags = flag(mode.direct, libc::O_DIRECT) | flag(mode.durable, libc::O_DSYNC);
+        let flags = more_flags | flag(mode.direct, libc::O_DIRECT) | flag(mode.durable, libc::O_DSYNC);
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let file = OpenOptions::new().read(true).write(mode.write).custom_flags(flags).open(link);
         match file {

@@ -11,6 +11,7 @@ mod device;
 mod error;
 pub mod extents;
 mod fault;
+mod growth;
 pub mod interrupt;
 pub mod loops;
 pub mod mapping;

@@ -83,6 +83,12 @@ impl Twist {
         from.0.min(span)..from.0.saturating_add(bytes.0).min(span)
     }
 
+    /// The bytes that requests fall into: those that are used from the shift on, so that blocks are counted from there.
+    pub fn reached(&self, span: u64) -> Range<u64> {
+        let Range { start, end } = self.used(span);
+        start.saturating_add(self.shift.0).min(end)..end
+    }
+
     /// Whether nothing is turned.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
@@ -156,6 +162,14 @@ mod tests {
         };
         assert_eq!(twist.to_string(), " --layout append --shift 512 --members 3 --join stripe");
         assert!(!twist.is_usual());
+    }
+
+    #[test]
+    fn a_shift_moves_the_first_block_and_not_the_end() {
+        let region = Some(Region { from: Bytes(1000), bytes: Bytes(500) });
+        let twist = Twist { region, shift: Bytes(100), ..Twist::default() };
+        assert_eq!((twist.used(1200), twist.reached(1200)), (1000..1200, 1100..1200));
+        assert_eq!(twist.reached(1050), 1050..1050);
     }
 
     #[test]

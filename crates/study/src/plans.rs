@@ -6,6 +6,7 @@
 //! that `halfpower plan` can print them.
 
 mod anatomy;
+mod allocation;
 mod memory;
 mod mirror;
 mod scaling;
@@ -39,6 +40,7 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Memory => memory::plan(ask)?,
         Experiment::Scaling => scaling::plan(ask)?,
         Experiment::Mirror => mirror::plan(ask)?,
+        Experiment::Allocation => allocation::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
         Experiment::Anatomy => anatomy::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),

@@ -2,7 +2,7 @@
 //! not run.
 
 use serde::Serialize;
-use spec::Kernel;
+use spec::{Cache, Kernel, Layout};
 
 use super::{MirrorRow, ScalingRow};
 
@@ -13,6 +13,8 @@ pub struct Rows {
     pub scaling: Vec<ScalingRow>,
     /// Two members as a mirror, as a stripe, and one of them.
     pub mirror: Vec<MirrorRow>,
+    /// Sequential writes into files that are there in different ways.
+    pub allocation: Vec<AllocationRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
     pub zones: Vec<ZoneRow>,
     /// The speed of memory, kernel by kernel.
@@ -67,6 +69,15 @@ pub struct AnatomyRow {
     pub share: f64,
     /// Mean time in it, in microseconds.
     pub us: f64,
+/// Writes into a file that is there in one way.
+pub struct AllocationRow {
+    /// How the file is there when they begin.
+    pub case: Layout,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    /// Mean throughput in MB/s, with the closing flush where it is buffered.
+    pub mbps: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.

@@ -1,0 +1,157 @@
+//! How many times as fast are some cells as others, and do the runs carry the difference?
+//!
+//! Cells enter; the ratio of their geometric means leaves, with a 95% interval from the scatter of the logarithms of
+//! run means. What all cells of an experiment know of that scatter is shared, as in a comparison of two studies.
+
+use super::ExperimentCell;
+use crate::compare_spread::{Estimate, Prior};
+use crate::{Interval, format};
+
+/// Factor up to which two rates are as good as one.
+const ALIKE: f64 = 1.1;
+
+/// What the cells of one experiment know of how runs scatter.
+pub(crate) struct Scale {
+    prior: Option<Prior>,
+}
+
+/// One rate over another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    estimate: Estimate,
+    /// Whether any cell was measured more than once, so that chance can be told from effect.
+    known: bool,
+}
+
+impl Scale {
+    /// The scatter that these cells have in common.
+    pub fn of<'a>(cells: impl Iterator<Item = &'a ExperimentCell<'a>>) -> Self {
+        let variances: Vec<(f64, usize)> = cells.map(|cell| spread(&logs(cell))).collect();
+        Self { prior: Prior::of(&variances) }
+    }
+
+    /// How many times as fast `over` are as `under`; `None` where there are none of either.
+    pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
+        let over = Ratio { estimate: self.level(over)?, known: self.prior.is_some() };
+        Some(over.over(&Ratio { estimate: self.level(under)?, ..over }))
+    }
+
+    /// The mean logarithm of the rates of some cells.
+    fn level(&self, cells: &[&ExperimentCell]) -> Option<Estimate> {
+        let levels: Vec<Estimate> = cells.iter().filter_map(|cell| self.of_logs(&logs(cell))).collect();
+        (!levels.is_empty()).then(|| Estimate::mean(&levels, &[]))
+    }
+
+    fn of_logs(&self, logs: &[f64]) -> Option<Estimate> {
+        let count = logs.len() as f64;
+        let (variance, freedom) = spread(logs);
+        let (variance, freedom) = match &self.prior {
+            None => (0.0, f64::INFINITY),
+            // Of a single run nothing is known but that it is one of many.
+            Some(prior) if freedom == 0 => prior.pooled(),
+            Some(prior) => prior.moderated(variance, freedom),
+        };
+        let error = (variance / count).sqrt();
+        (count > 0.0).then(|| Estimate { log_ratio: logs.iter().sum::<f64>() / count, error, freedom })
+    }
+}
+
+impl Ratio {
+    /// This ratio over another one that rests on other runs.
+    pub fn over(&self, other: &Self) -> Self {
+        let inverse = Estimate { log_ratio: -other.estimate.log_ratio, ..other.estimate };
+        let mean = Estimate::mean(&[self.estimate, inverse], &[]);
+        let estimate = Estimate { log_ratio: 2.0 * mean.log_ratio, error: 2.0 * mean.error, ..mean };
+        Self { estimate, known: self.known && other.known }
+    }
+
+    /// The ratio with its 95% interval; without one where nothing was measured twice.
+    pub fn interval(&self) -> Interval {
+        let Estimate { log_ratio, .. } = self.estimate;
+        let reach = if self.known { self.estimate.reach() } else { 0.0 };
+        Interval { value: log_ratio.exp(), low: (log_ratio - reach).exp(), high: (log_ratio + reach).exp() }
+    }
+
+    /// Whether it is more than one and chance does not make it so.
+    pub fn is_more(&self) -> bool {
+        self.known && self.interval().low > 1.0
+    }
+
+    /// Whether it is less than one, likewise.
+    pub fn is_less(&self) -> bool {
+        self.known && self.interval().high < 1.0
+    }
+
+    /// Whether the whole interval lies so near to one that nobody has to care, whatever the truth in it is.
+    pub fn is_one(&self) -> bool {
+        let Interval { low, high, .. } = self.interval();
+        self.known && low >= 1.0 / ALIKE && high <= ALIKE
+    }
+
+    /// As a factor: `1.2 times (1.1 to 1.3)`.
+    pub fn times(&self) -> String {
+        let Interval { value, low, high } = self.interval();
+        let [value, low, high] = [value, low, high].map(format::two_digits);
+        if self.known { format!("{value} times ({low} to {high})") } else { format!("{value} times (by one run each)") }
+    }
+
+    /// As a share: `41% (34% to 49%)`.
+    pub fn share(&self) -> String {
+        let Interval { value, low, high } = self.interval();
+        let [value, low, high] = [value, low, high].map(format::percent);
+        if self.known { format!("{value} ({low} to {high})") } else { format!("{value} (by one run each)") }
+    }
+}
+
+fn logs(cell: &ExperimentCell) -> Vec<f64> {
+    cell.finding.run_mbps.iter().filter(|mbps| **mbps > 0.0).map(|mbps| mbps.ln()).collect()
+}
+
+/// Variance, and the degrees of freedom that it rests on.
+fn spread(values: &[f64]) -> (f64, usize) {
+    let freedom = values.len().saturating_sub(1);
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / freedom.max(1) as f64, freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::interval::tests::normal;
+
+    /// The log rates of `cells` cells of three runs each.
+    fn logs(cells: usize, random: &mut Xoshiro256PlusPlus) -> Vec<[f64; 3]> {
+        (0..cells).map(|_| [0, 1, 2].map(|_| 0.05 * normal(random))).collect()
+    }
+
+    /// The ratio of the first cell's level to the mean of the next four.
+    fn ratio(cells: &[[f64; 3]]) -> Ratio {
+        let scale = Scale { prior: Prior::of(&cells.iter().map(|logs| spread(logs)).collect::<Vec<_>>()) };
+        let level = |logs: &[f64; 3]| scale.of_logs(logs).unwrap();
+        let under = Estimate::mean(&cells[1..5].iter().map(level).collect::<Vec<_>>(), &[]);
+        Ratio { estimate: level(&cells[0]), known: true }.over(&Ratio { estimate: under, known: true })
+    }
+
+    /// 2,000 ratios of cells that are alike: the binomial margin at 95% is ±1%, and the shared scatter is itself only
+    /// known from twelve cells.
+    #[test]
+    fn a_ratio_covers_the_truth_as_often_as_it_says() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let covers = |ratio: &Ratio| !ratio.is_more() && !ratio.is_less();
+        let share = (0..2000).filter(|_| covers(&ratio(&logs(12, &mut random)))).count() as f64 / 2000.0;
+        assert!((0.93..=0.97).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn what_was_measured_once_carries_no_difference() {
+        let scale = Scale { prior: None };
+        let level = |log: f64| Ratio { estimate: scale.of_logs(&[log]).unwrap(), known: false };
+        let ratio = level(2f64.ln()).over(&level(0.0));
+        assert!((ratio.interval().value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_one());
+        assert_eq!(ratio.times(), "2.0 times (by one run each)");
+    }
+}
