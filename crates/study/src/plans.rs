@@ -5,8 +5,8 @@
 //! `sequential` and `random`, whose planner decides from run to run, they are known before anything is measured, so
 //! that `halfpower plan` can print them.
 
-mod anatomy;
 mod allocation;
+mod anatomy;
 mod memory;
 mod mirror;
 mod scaling;
