@@ -10,7 +10,7 @@ use spec::EngineName;
 
 use crate::experiments::scaling::SHARED_PATH;
 use crate::half_power::depth_line;
-use crate::ladder::{is_of_the_host, ladder, level_name, pap_mbps};
+use crate::ladder::{is_of_the_host, ladder, level_name, limit_mbps, medium};
 use crate::path::{Path, leading, settings_words};
 use crate::regime::{Regime, Regimes};
 use crate::{Bottleneck, CellFinding, Interval, LevelFinding, format};
@@ -73,6 +73,11 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
         .or_else(|| at_unnamed_ceiling(evidence, path, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_latency(path, regimes, cell));
+    let verdict = match verdict.level.as_str() {
+        // What the device is called where the path's parts have names of their own.
+        "device" => Verdict { level: medium(evidence.levels, path.rw), ..verdict },
+        _ => verdict,
+    };
     let next = next(evidence, regimes, cell, &verdict.level);
     mark(&mut ladder, &verdict.level, cell);
     let sentence = format!("What stops it: {}.", verdict.short);
@@ -121,15 +126,28 @@ fn reach(path: &Path<'_>, cell: &CellFinding) -> String {
 
 fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFinding) -> Option<Verdict> {
     let of_path = evidence.levels.iter().filter(|level| !is_of_the_host(level));
-    let rates = of_path.clone().filter_map(|level| Some((level, pap_mbps(level, path.rw)?)));
+    let rates = of_path.clone().filter_map(|level| Some((level, limit_mbps(level, path.rw)?)));
     let narrowest = rates.reduce(|low, next| if next.1 < low.1 { next } else { low });
-    if let Some((level, pap)) = narrowest.filter(|(_, pap)| cell.mbps.value >= AT_PEAK * pap) {
-        let share = format::percent(cell.mbps.value / pap);
-        let (name, rate, source) = (level_name(level), format::mbps(pap), &level.source);
-        let gives = if level.name == SHARED_PATH { "has been seen to give" } else { "advertises" };
-        let why = format!("{}: {share} of the {rate} that the {name} {gives} ({source}).", reach(path, cell));
-        let short = format!("the {name}, which {gives} {rate}; {share} of that was reached");
-        return Some(Verdict { level: level_name(level), why, short });
+    if let Some((level, limit)) = narrowest.filter(|(_, limit)| cell.mbps.value >= AT_PEAK * limit) {
+        let (name, mbps, share) = (level_name(level), format::mbps(limit), format::percent(cell.mbps.value / limit));
+        let (why, short) = match level.attainable {
+            // A part with a name of its own; which way the bytes go has been said.
+            Some(_) => {
+                let part = name.split(", ").next().unwrap_or(&name);
+                (
+                    format!("{share} of the {mbps} that get through {part} at best ({})", level.source),
+                    format!("{part}, through which {mbps} get at best; {share} of that was reached"),
+                )
+            }
+            None => {
+                let gives = if level.name == SHARED_PATH { "has been seen to give" } else { "advertises" };
+                (
+                    format!("{share} of the {mbps} that the {name} {gives} ({})", level.source),
+                    format!("the {name}, which {gives} {mbps}; {share} of that was reached"),
+                )
+            }
+        };
+        return Some(Verdict { level: name, why: format!("{}: {why}.", reach(path, cell)), short });
     }
     let requests = |level: &&Level| {
         let holds = level.direction.is_none_or(|direction| direction == path.rw);
@@ -303,10 +321,11 @@ fn device_mbps(regimes: &Regimes<'_>) -> Option<f64> {
 
 /// The lowest of the limits that the best result has not met.
 fn next(evidence: &Evidence<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narrowest: &str) -> String {
-    let advertised = evidence
-        .levels
-        .iter()
-        .filter_map(|level| Some((level_name(level), pap_mbps(level, cell.rw)?, "by its advertised peak")));
+    let of_level = |level: &Level| {
+        let how = if level.attainable.is_some() { "by what gets through it" } else { "by its advertised peak" };
+        Some((level_name(level), limit_mbps(level, cell.rw)?, how))
+    };
+    let advertised = evidence.levels.iter().filter_map(of_level);
     let cores = usable_cpus(cell, evidence.cpus);
     let full = (cell.core_share >= TELLING_SHARE).then(|| cell.mbps.value * cores / cell.core_share);
     let processor = full.map(|mbps| ("processor".to_string(), mbps, "where the charged time fills it"));

@@ -10,6 +10,9 @@ use crate::{CellFinding, LevelFinding};
 /// Levels that are not on the way of a direct transfer to the medium: their peaks are the host's own.
 const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
 
+/// The name of the level of the medium, where the path has a block device.
+const DEVICE: &str = "device";
+
 /// The path's levels, with the data sheet's figure (`--peak`) at the device, where one was given.
 pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
     let mut levels = environment.levels.clone();
@@ -20,7 +23,7 @@ pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
         return levels;
     }
     let source = "the data sheet, as given with --peak".to_string();
-    match levels.iter_mut().find(|level| level.name == "device" && level.pap.is_none()) {
+    match levels.iter_mut().find(|level| level.name == DEVICE && level.pap.is_none()) {
         Some(device) => (device.pap, device.source) = (Some(peak), source),
         None => levels.push(Level { name: "data sheet".to_string(), pap: Some(peak), source, ..Level::default() }),
     }
@@ -31,6 +34,21 @@ pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
 pub(crate) fn pap_mbps(level: &Level, rw: Direction) -> Option<f64> {
     let holds = level.direction.is_none_or(|direction| direction == rw);
     level.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
+}
+
+/// What a result of `rw` is held against at one level, in MB/s: what gets through it, else what it advertises.
+pub(crate) fn limit_mbps(level: &Level, rw: Direction) -> Option<f64> {
+    let holds = level.direction.is_none_or(|direction| direction == rw);
+    let attainable = level.attainable.map(|rate| rate.mbps()).filter(|mbps| mbps.is_finite() && *mbps > 0.0);
+    if holds { attainable.or_else(|| pap_mbps(level, rw)) } else { None }
+}
+
+/// The name of the level of the medium: `device`, or the last level of a path that has none of that name.
+pub(crate) fn medium(levels: &[Level], rw: Direction) -> String {
+    let of_path = || levels.iter().filter(|level| level.direction.is_none_or(|direction| direction == rw));
+    let device = of_path().find(|level| level.name == DEVICE);
+    let known = |level: &&Level| level.attainable.is_some() && !is_of_the_host(level);
+    device.or_else(|| of_path().next_back().filter(known)).map_or(DEVICE.to_string(), level_name)
 }
 
 /// The lowest peak in MB/s that any level between the host and the medium advertises for `rw`.

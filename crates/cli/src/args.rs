@@ -84,10 +84,11 @@ pub struct QuestionArgs {
     /// device,both; device where the target has no page cache]
     #[arg(long, value_delimiter = ',', value_parser = parse::<Cache>)]
     pub cache: Vec<Cache>,
-    /// Time for the whole study
-    #[arg(long, value_parser = parse::<Nanos>, default_value = "2m")]
-    pub budget: Nanos,
-    /// Time that each window stays open [default: the planner's choice, so that the runs fit the budget]
+    /// Time for the whole study [default: 2m; 120m of virtual time for a simulated machine]
+    #[arg(long, value_parser = parse::<Nanos>)]
+    pub budget: Option<Nanos>,
+    /// Time that each window stays open [default: the planner's choice, so that the runs fit the budget; 4s for a
+    /// simulated machine]
     #[arg(short = 'd', long, value_parser = parse::<Nanos>)]
     pub runtime: Option<Nanos>,
     /// Fewest runs of a cell
@@ -106,6 +107,10 @@ pub struct QuestionArgs {
 /// What study and run share.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
+    /// Change a simulated target: disks=4, array=stripe|adapter-stripe|mirror|each, buses, aligned, dynamic, pio,
+    /// processors, or a constant of a part such as disk.rpm=15000; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// Submitting threads
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     pub threads: u32,
@@ -233,8 +238,45 @@ pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, Pa
     text.parse()
 }
 
+impl CommandLine {
+    /// The command line of this process, with targets as `--set` changes them; a wrong one ends the process.
+    pub fn read() -> Result<Self, ParseError> {
+        let mut line = Self::parse();
+        match &mut line.command {
+            Command::Study(args) => args.question.settle()?,
+            Command::Plan(args) => args.question.settle()?,
+            Command::Run(args) => args.target = settled(&args.target, &args.common)?,
+            _ => {}
+        }
+        Ok(line)
+    }
+}
+
+impl QuestionArgs {
+    fn settle(&mut self) -> Result<(), ParseError> {
+        self.target = settled(&self.target, &self.common)?;
+        Ok(())
+    }
+}
+
+fn settled(target: &Target, common: &CommonArgs) -> Result<Target, ParseError> {
+    common.set.iter().try_fold(target.clone(), |target, setting| target.with(setting))
+}
+
 pub fn target(text: &str) -> Result<Target, ParseError> {
-    Target::parse(text, |path: &Path| std::fs::read_to_string(path))
+    Target::parse(text, system_text)
+}
+
+/// The TOML of a simulated machine: a shipped one's by its name, else a file's.
+fn system_text(path: &Path) -> std::io::Result<String> {
+    let shipped = model::systems().iter().find(|system| Path::new(system.name) == path);
+    match shipped {
+        Some(system) => Ok(system.text.to_string()),
+        None if path.extension().is_some_and(|ending| ending == "toml") => std::fs::read_to_string(path),
+        None => Err(std::io::Error::other(
+            "no machine of this name ships; `halfpower systems` lists them, a file of your own ends in .toml",
+        )),
+    }
 }
 
 pub fn one_size(text: &str) -> Result<Bytes, ParseError> {

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use measure::{Place, RealPlace, SimulatedPlace, Wanted, WriteCache};
-use record::RecordError;
+use record::{RecordError, TargetKind};
 use spec::{Bytes, Nanos, Target};
 
 use crate::args::CommonArgs;
@@ -55,6 +55,7 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
     WriteCache::put_back_stale();
     Ok(match target {
         Target::Simulated(disk) => Box::new(SimulatedPlace::new(disk.clone())),
+        Target::System(system) => Box::new(SimulatedPlace::system(system, purpose.size, common.write_cache)?),
         Target::Several(several) => Box::new(RealPlace::open_several(several, &wanted)?),
         Target::Null => Box::new(RealPlace::null(&wanted)?),
         Target::Path(path) => Box::new(RealPlace::open(path, &wanted)?),
@@ -64,6 +65,11 @@ pub fn place(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<
 /// Switches the device's write cache where that was asked, until the value is dropped.
 pub fn switched_write_cache(place: &mut dyn Place, common: &CommonArgs) -> Result<Option<WriteCache>> {
     let Some(switch) = common.write_cache else { return Ok(None) };
+    let simulated = place.environment().surroundings.kind == TargetKind::Simulated;
+    if simulated && place.environment().device.is_some() {
+        // The machine was made with it.
+        return Ok(None);
+    }
     let Some(device) = &mut place.environment_mut().device else {
         bail!("--write-cache {switch}: no device is known under the target, so leave it out");
     };

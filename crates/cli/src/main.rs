@@ -8,8 +8,6 @@ mod run_args;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
 
@@ -19,7 +17,7 @@ const EXIT_CONDITION: u8 = 1;
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
-    let outcome = match CommandLine::parse().command {
+    let outcome = CommandLine::read().map_err(anyhow::Error::from).and_then(|line| match line.command {
         Command::Study(args) => commands::study::study(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
@@ -29,7 +27,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Export(args) => commands::export::export(&args),
         Command::Systems(args) => commands::systems::systems(&args),
-    };
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -51,4 +52,130 @@ fn the_reproduction_is_printed_row_by_row_with_its_counts() {
     }
     let within = reproduction.count(model::reproduce::Verdict::Within10);
     assert!(table.contains(&format!("{within} predicted within 10%")), "no summary");
+}
+
+fn json(folder: &Path, words: &[&str]) -> Value {
+    let output = run(folder, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+}
+
+fn peak(findings: &Value, rw: &str, cache: &str) -> f64 {
+    let of_path = |curve: &&Value| curve["rw"] == rw && curve["cache"] == cache && curve["pattern"] == "sequential";
+    let peaks = findings["curves"].as_array().unwrap().iter().filter(of_path);
+    peaks.map(|curve| curve["peak_mbps"].as_f64().unwrap()).fold(0.0, f64::max)
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected}");
+}
+
+const SHORT: [&str; 4] = ["--budget", "15m", "--bs", "2KiB,4KiB,16KiB,64KiB,256KiB,1MiB"];
+
+fn study(folder: &Path, target: &str, more: &[&str]) -> Value {
+    json(folder, &[&["study", target, "--json"], &SHORT[..], more].concat())
+}
+
+#[test]
+fn a_study_of_a_papers_machine_gives_the_papers_answer() {
+    let folder = folder();
+    let findings = study(folder.path(), "sim:win2k-atlas10k", &["--experiments", "sequential"]);
+    assert_eq!(findings["target"], "sim:win2k-atlas10k");
+    // "Almost 24" reading, 22.5 writing, and the file system's cache as fast at every size.
+    close(peak(&findings, "read", "device"), 23.7, 0.02);
+    close(peak(&findings, "write", "device"), 22.5, 0.02);
+    close(peak(&findings, "read", "both"), 23.7, 0.02);
+    assert_eq!(findings["bottleneck"]["level"], "Atlas 10K, reads");
+    let levels = findings["levels"].as_array().unwrap();
+    let named = |name: &str| levels.iter().find(|level| level["level"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!(named("PCI")["pap_mbps"], 133.0);
+    assert_eq!(named("Ultra160 SCSI")["pap_mbps"], 160.0);
+    // 50 us a request and half a microsecond a KiB, of which 70% are charged.
+    let of_reads = |cost: &&Value| cost["rw"] == "read" && cost["cache"] == "device" && cost["bound"] == "soaker";
+    let cost = findings["cost"].as_array().unwrap().iter().find(of_reads).expect("a cost of reads");
+    close(cost["fixed_us"]["value"].as_f64().unwrap(), 50.0, 0.03);
+    close(cost["marginal_us_per_kib"]["value"].as_f64().unwrap(), 0.48, 0.03);
+    assert!(folder.path().join("study.html").exists());
+}
+
+#[test]
+fn what_several_disks_share_is_named_and_settings_predict_what_was_never_measured() {
+    let level = |target: &str, settings: &[&str]| {
+        let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let more = [&["--experiments", "sequential", "--cache", "device", "--rw", "read"], &words[..]].concat();
+        let findings = study(folder().path(), target, &more);
+        (findings["bottleneck"]["level"].as_str().unwrap().to_string(), peak(&findings, "read", "device"))
+    };
+    let (name, mbps) = level("sim:nt4-ultrawide", &["disks=5"]);
+    assert_eq!(name, "Ultra-Wide SCSI");
+    close(mbps, 30.0, 0.07);
+    let (name, mbps) = level("sim:nt4-ultrawide", &["disks=9", "buses=3"]);
+    assert_eq!(name, "PCI");
+    close(mbps, 72.0, 0.02);
+    // Another bus on the same machine: now the disks are the limit.
+    let (name, _) = level("sim:nt4-ultrawide", &["disks=5", "bus.mbps=160"]);
+    assert_eq!(name, "5 x Barracuda 4LP");
+    let (name, _) = level("sim:win2k-gigabit", &["disks=3"]);
+    assert_eq!(name, "PCI");
+}
+
+#[test]
+fn a_study_of_a_system_goes_on_only_with_the_same_system() {
+    let folder = folder();
+    let here = folder.path();
+    let text = said(&run(here, &["systems", "nt4-fastwide"]));
+    std::fs::write(here.join("mine.toml"), &text).unwrap();
+    let words = ["study", "sim:mine.toml", "--set", "disks=2", "--budget", "5m", "--experiments", "random"];
+    assert!(run(here, &words).status.success());
+    let before = std::fs::read(here.join("study.html")).unwrap();
+    assert!(run(here, &words).status.success());
+    assert!(before == std::fs::read(here.join("study.html")).unwrap(), "told again, the report is another");
+    // The canonical target asks the same question.
+    let target = json(here, &["report", "study.halfpower", "--json"])["target"].as_str().unwrap().to_string();
+    assert!(target.starts_with("sim:mine.toml,text=") && target.ends_with(",disks=2"), "{target}");
+    assert!(run(here, &["study", &target, "--budget", "5m", "--experiments", "random"]).status.success());
+    let other = complaint(&run(here, &["study", "sim:mine.toml", "--budget", "5m", "--experiments", "random"]));
+    assert!(other.contains("target"), "{other}");
+    std::fs::write(here.join("mine.toml"), text.replace("rpm = 7200", "rpm = 5400")).unwrap();
+    let changed = complaint(&run(here, &["study", &target, "--budget", "5m", "--experiments", "random"]));
+    assert!(changed.contains("mine.toml has changed"), "{changed}");
+    assert!(complaint(&run(here, &words)).contains("target"));
+}
+
+#[test]
+fn what_cannot_be_asked_of_a_system_is_said_in_a_sentence() {
+    let folder = folder();
+    std::fs::write(folder.path().join("broken.toml"), "about = 'x'\n[disk]\nrpm = 7200\n").unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["study", "sim:win95"], "halfpower systems"),
+        (&["study", "sim:nowhere.toml"], "nowhere.toml"),
+        (&["study", "sim:broken.toml"], "missing field"),
+        (&["run", "sim:nt4-fastwide", "--set", "disks=none"], "from 1 to 1024"),
+        (&["run", "sim:nt4-fastwide", "--set", "speed=2"], "no such setting"),
+        (&["run", "sim:nt4-fastwide", "--set", "disk.speed=2"], "unknown field"),
+        (&["run", "sim:nt4-fastwide", "--set", "disks=2", "--set", "array=mirror"], "mirror"),
+        (&["run", "sim:nt4-fastwide", "--layout", "fallocated", "--rw", "write"], "--layout fallocated"),
+        (&["run", "sim:nt4-fastwide", "--size", "1000000GiB"], "--size"),
+        (&["run", "/tmp", "--set", "disks=2"], "only sim: targets"),
+        (&["run", "sim:fixed=1us", "--set", "disks=0"], "at least one disk"),
+    ];
+    for (words, expected) in cases {
+        let said = complaint(&run(folder.path(), words));
+        let sentence = said.lines().next().unwrap_or_default();
+        assert!(sentence.contains(expected) && !said.contains("panicked"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn constants_can_be_set_too_and_members_are_disks() {
+    let here = folder();
+    let rate = |more: &[&str]| {
+        let words = ["run", "sim:fixed=100us,rate=1GB/s,disks=2", "--bs", "100000", "-o", "8", "-d", "1s", "--json"];
+        json(here.path(), &[&words, more].concat())["mbps"].as_f64().unwrap()
+    };
+    close(rate(&[]), 1000.0, 0.02);
+    close(rate(&["--set", "disks=4"]), 2000.0, 0.02);
+    close(rate(&["--set", "disks=4", "--set", "shared=1200MB/s"]), 1200.0, 0.02);
+    close(rate(&["--set", "disks=4", "--members", "3"]), 1500.0, 0.02);
 }

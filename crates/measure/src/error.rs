@@ -64,6 +64,9 @@ pub enum MeasureError {
         /// Which, why, and what to do.
         what: String,
     },
+    /// A simulated machine that cannot be built, or lacks what is asked of it.
+    #[error(transparent)]
+    System(#[from] model::SystemError),
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),

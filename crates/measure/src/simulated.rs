@@ -1,30 +1,52 @@
 //! Runs on a simulated path, in virtual time.
+//!
+//! What is simulated is a [`Subject`]: a disk of constants, or a machine made of parts. It says what can be asked of it
+//! and opens an engine for each run; the place keeps the clock, which goes on from run to run, and the account.
 
+mod disk;
+mod each;
+mod system;
+
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Engine, ProcessorAccount, Simulated};
-use record::{Cpu, CpuTimes, Environment, LaneRole, Level, Machine, Soaker, Surroundings, TargetKind};
-use spec::{Affinity, Bytes, EngineName, Fadvise, Layout, Nanos, PageCache, Pass, Run, SimulatedDisk, Workload};
+use engine::{Engine, ProcessorAccount};
+use record::{Cpu, CpuTimes, Environment, LaneRole, Soaker};
+use spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload};
 
 use crate::MeasureError;
 use crate::admission::coherent;
 use crate::aside::Surrounded;
 use crate::place::{Account, Lane, Place, Prepared, Spent};
-use crate::seat;
+use disk::ConstantsDisk;
+use system::Machine;
 
-/// What a simulated disk does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 6] = [
-    ("layouts", "a simulated disk has no file system that could lay out files"),
-    ("page cache", "a simulated disk has no page cache"),
-    ("write cache", "a simulated disk has no write cache"),
-    ("trace", "a simulated disk has no tracepoints"),
-    (seat::ONE, "a simulated disk's processors cannot be chosen"),
-    (seat::INTERRUPT, "a simulated disk's processors cannot be chosen"),
-];
+/// What is simulated.
+trait Subject {
+    /// What it is, as a study keeps it.
+    fn environment(&self) -> Environment;
+    /// Bytes that offsets are drawn from.
+    fn span_bytes(&self) -> u64;
+    /// Processors of the machine that the account is about.
+    fn cpus(&self) -> u32;
+    /// Whether `workload` can be asked of it, beyond what every simulated path is asked.
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError>;
+    /// An engine for a run that begins at `start`, with everything at rest.
+    fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError>;
+}
+
+/// What a run is made on.
+struct Opened {
+    /// With slots for `depth` requests and for those of the readers beside.
+    engine: Box<dyn Engine>,
+    account: ProcessorAccount,
+    depth: u32,
+    range: Range<u64>,
+}
 
 /// A simulated path; its clock goes on from run to run.
 pub struct SimulatedPlace {
-    disk: SimulatedDisk,
+    subject: Box<dyn Subject>,
     environment: Environment,
     /// The clock when the run in progress was prepared.
     run_began: Nanos,
@@ -33,35 +55,65 @@ pub struct SimulatedPlace {
 }
 
 impl SimulatedPlace {
-    /// A path of these constants, at rest.
+    /// A disk of these constants, at rest.
     pub fn new(disk: SimulatedDisk) -> Self {
-        let machine = Machine {
-            kernel: "virtual time".to_string(),
-            cpu_model: "simulated".to_string(),
-            cpus: disk.cpus,
-            ..Machine::default()
-        };
-        let levels = vec![Level {
-            name: "device".to_string(),
-            pap: None,
-            pap_iops: None,
-            direction: None,
-            source: "a simulated device advertises nothing".to_string(),
-        }];
-        let surroundings = Surroundings {
-            kind: TargetKind::Simulated,
-            span: disk.size,
-            members: disk.disks,
-            direct_unit: Some(Bytes(512)),
-            cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
-        };
-        let environment = Environment { machine, levels, surroundings, ..Environment::default() };
-        Self { disk, environment, run_began: Nanos(0), engine: None }
+        Self::of(Box::new(ConstantsDisk(disk)))
+    }
+
+    /// A machine made of parts, at rest; `size` is how much of its volume is used (`None`: all), `write_cache` whether
+    /// its disks acknowledge writes from their buffers (`None`: they do).
+    ///
+    /// # Errors
+    /// Where its text is no machine, it lacks what the setup asks for, or `size` is more than it holds.
+    pub fn system(
+        system: &SimulatedSystem,
+        size: Option<Bytes>,
+        write_cache: Option<Switch>,
+    ) -> Result<Self, MeasureError> {
+        let write_cache = write_cache != Some(Switch::Off);
+        Ok(Self::of(Box::new(Machine::new(system, size, write_cache)?)))
+    }
+
+    fn of(subject: Box<dyn Subject>) -> Self {
+        let environment = subject.environment();
+        Self { subject, environment, run_began: Nanos(0), engine: None }
     }
 
     fn clock(&self) -> Nanos {
         self.engine.as_ref().map_or(self.run_began, ProcessorAccount::now)
     }
+}
+
+/// What no simulated path can be asked.
+fn refuse(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { engine, threads, twist, .. } = workload;
+    if let Some(kernel) = twist.kernel {
+        let what = "loops over this machine's memory, and a simulated system has none: name another target";
+        return Err(MeasureError::Kernel { kernel, what });
+    }
+    coherent(workload)?;
+    if twist.verify {
+        return unfit("--verify: a simulated target moves no data that could be checked; leave it out".to_string());
+    }
+    if !matches!(engine, EngineName::Auto | EngineName::Simulated) {
+        return unfit(format!("--engine {engine}: a simulated target has no engines to choose from; leave it out"));
+    }
+    if *threads > 1 && (twist.fdatasync > 0 || twist.thinktime > Nanos(0)) {
+        let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
+                    add --threads 1";
+        return unfit(what.to_string());
+    }
+    Ok(())
+}
+
+fn unfit<T>(what: String) -> Result<T, MeasureError> {
+    Err(MeasureError::Unfit { what })
+}
+
+/// Blocks of every stream, and what they are shifted by.
+fn least_bytes(workload: &Workload) -> u64 {
+    let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams.max(1)));
+    workload.bs.0.saturating_mul(streams).saturating_add(workload.twist.shift.0)
 }
 
 impl Place for SimulatedPlace {
@@ -74,24 +126,18 @@ impl Place for SimulatedPlace {
     }
 
     fn span_bytes(&self) -> u64 {
-        self.disk.size.0
+        self.subject.span_bytes()
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        if let Some(kernel) = workload.twist.kernel {
-            let what = "loops over this machine's memory, and a simulated system has none: name another target";
-            return Err(MeasureError::Kernel { kernel, what });
-        }
-        coherent(workload)?;
-        admits_twist(workload)?;
-        let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams));
-        let needed = workload.bs.0.saturating_mul(streams);
-        let used = workload.twist.reached(self.disk.size.0);
-        if needed > used.end - used.start {
+        refuse(workload)?;
+        let needed = least_bytes(workload);
+        let used = workload.twist.used(self.span_bytes());
+        if needed > used.end - used.start || workload.bs.0 > u64::from(u32::MAX / 2) {
             let (needed, span) = (Bytes(needed), Bytes(used.end - used.start));
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
-        Ok(())
+        self.subject.admits(workload)
     }
 
     fn make_ready(&mut self, _: Option<Bytes>, _: &AtomicBool) -> Result<(), MeasureError> {
@@ -100,31 +146,29 @@ impl Place for SimulatedPlace {
 
     /// All threads together are one lane: what they share is simulated, and virtual time has one clock.
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
-        let (depth, twist) = (run.workload.total_depth(), &run.workload.twist);
         self.run_began = self.clock();
-        let engine = Simulated::new(&self.disk, depth + twist.randoms, run.seed, self.run_began);
-        self.engine = Some(engine.processor_time());
-        let mut engine: Box<dyn Engine> = Box::new(engine);
+        let Opened { mut engine, account, depth, range } = self.subject.open(run, self.run_began)?;
+        self.engine = Some(account);
+        let (cache, twist) = (run.workload.cache, &run.workload.twist);
         let mut readers = None;
         if twist.randoms > 0 {
-            let surrounded = Surrounded::new(engine, depth, twist.randoms, self.disk.size.0, run.seed);
+            let surrounded = Surrounded::new(engine, depth, twist.randoms, self.span_bytes(), run.seed);
             readers = Some(surrounded.account());
             engine = Box::new(surrounded);
         }
-        let range = twist.reached(self.disk.size.0);
         Ok(Prepared {
             lanes: vec![Lane { engine, depth, range, role: LaneRole::Own, cpu: None }],
             readers,
             engine: EngineName::Simulated,
             cached_bytes: None,
             once: false,
-            flush: (!run.workload.cache.direct() && run.workload.rw.writes()) || twist.fdatasync > 0,
+            flush: (!cache.direct() && run.workload.rw.writes()) || twist.fdatasync > 0,
         })
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
         let engine = self.engine.clone().expect("a run is prepared before its account is opened");
-        Ok(Box::new(VirtualAccount { engine, began: self.run_began, pass, cpus: self.disk.cpus }))
+        Ok(Box::new(VirtualAccount { engine, began: self.run_began, pass, cpus: self.subject.cpus() }))
     }
 
     fn harness_ns_per_io(&mut self, _: u32) -> f64 {
@@ -138,29 +182,6 @@ impl Place for SimulatedPlace {
     fn unix_ms(&self) -> u64 {
         0
     }
-}
-
-/// Whether what is turned beside the usual axes means something in virtual time.
-fn admits_twist(workload: &Workload) -> Result<(), MeasureError> {
-    let Workload { threads, twist, .. } = workload;
-    let absent = [
-        ("--affinity", seat::ONE, twist.affinity != Affinity::All),
-        ("--page-cache", "page cache", twist.page_cache != PageCache::Empty),
-        ("--fadvise", "page cache", twist.fadvise != Fadvise::Normal),
-        ("--wce", "write cache", twist.wce.is_some()),
-        ("--layout", "layouts", twist.layout != Layout::Written),
-    ];
-    let refused = absent.iter().find(|(_, _, turned)| *turned);
-    if let Some((flag, missing, _)) = refused {
-        let why = CANNOT.iter().find(|(ability, _)| ability == missing).map_or("", |(_, why)| why);
-        return Err(MeasureError::Unfit { what: format!("{flag}: {why}; leave it out") });
-    }
-    if *threads > 1 && (twist.fdatasync > 0 || twist.thinktime > Nanos(0)) {
-        let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
-                    add --threads 1";
-        return Err(MeasureError::Unfit { what: what.to_string() });
-    }
-    Ok(())
 }
 
 /// The account of a simulated host: what its model says that its processors spent.

@@ -25,6 +25,6 @@ pub use prediction::{
 pub use setting::{Allocation, Array, Setting};
 pub use stack::{Observed, Stack};
 pub use system::{
-    Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, Shipped, System,
-    SystemError, Volume, systems,
+    Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, Rung, Shipped,
+    System, SystemError, Volume, systems,
 };

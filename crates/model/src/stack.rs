@@ -183,7 +183,10 @@ impl Stack {
                     self.agenda.add(end, Event::Finished(number));
                 }
             }
-            other => self.transport.happen(at, other, &mut self.host, &mut self.agenda),
+            other => {
+                self.transport.happen(at, other, &mut self.host, &mut self.agenda);
+                self.release_flushes();
+            }
         }
         true
     }
@@ -346,6 +349,10 @@ impl Stack {
                 let owner = Owner::Cache(wanted.purpose);
                 self.send(owner, wanted.operation, wanted.offset, wanted.length, wanted.ahead);
             }
+            return;
+        }
+        if !self.transport.is_clean() {
+            self.transport.flush(self.clock, &mut self.host, &mut self.agenda);
             return;
         }
         if let Some(cache) = &mut self.cache {

@@ -3,9 +3,13 @@
 //! A system is a TOML file: one table for each part that a request passes, each constant with its unit in its name.
 //! The files that ship say beside each constant where it comes from or which figure it was fitted to.
 
+mod ladder;
 mod parts;
 mod shipped;
 
+use std::collections::BTreeMap;
+
+pub use ladder::Rung;
 pub use parts::{
     Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, System, Volume,
 };
@@ -19,7 +23,7 @@ use crate::stack::Stack;
 pub enum SystemError {
     /// The text is no system: wrong TOML, an unknown or a missing key, a value of the wrong kind.
     #[error("the system's text cannot be read: {0}; `halfpower systems` lists systems to start from")]
-    Text(#[from] Box<toml::de::Error>),
+    Text(String),
     /// A constant makes no sense.
     #[error("the system's {what} is {value}; it has to be {wanted}")]
     Constant {
@@ -41,7 +45,28 @@ impl System {
     /// # Errors
     /// [`SystemError::Text`] where the text is no system, [`SystemError::Constant`] where a constant makes no sense.
     pub fn from_toml(text: &str) -> Result<Self, SystemError> {
-        let system: Self = toml::from_str(text).map_err(Box::new)?;
+        let system: Self = toml::from_str(text).map_err(|error| said(text, &error))?;
+        system.check()?;
+        Ok(system)
+    }
+
+    /// The system of this text with other constants: `disk.rpm` to `15000`.
+    ///
+    /// # Errors
+    /// As [`Self::from_toml`], and [`SystemError::Text`] for a key that no part has.
+    pub fn with_constants(text: &str, constants: &BTreeMap<String, String>) -> Result<Self, SystemError> {
+        if constants.is_empty() {
+            return Self::from_toml(text);
+        }
+        let mut table: toml::Table = toml::from_str(text).map_err(|error| said(text, &error))?;
+        for (key, value) in constants {
+            let (part, constant) = key.split_once('.').unwrap_or(("", key));
+            let Some(toml::Value::Table(part)) = table.get_mut(part) else {
+                return Err(SystemError::Text(format!("{key} is no constant of a part that it has")));
+            };
+            part.insert(constant.to_string(), constant_of(value));
+        }
+        let system: Self = table.try_into().map_err(|error: toml::de::Error| said("", &error))?;
         system.check()?;
         Ok(system)
     }
@@ -98,6 +123,23 @@ impl System {
         let least = self.disk.track_to_track_ms;
         constants(&average, "at least disk.track_to_track_ms", |value| value >= least && value.is_finite())
     }
+}
+
+/// What the reader of TOML complains about, on one line.
+fn said(text: &str, error: &toml::de::Error) -> SystemError {
+    let message = error.message().replace('\n', ", ");
+    SystemError::Text(match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {message}", before.lines().count().max(1)),
+        None => message,
+    })
+}
+
+/// A value as TOML has it: a number or a position where it looks like one, else text.
+fn constant_of(text: &str) -> toml::Value {
+    let whole = || text.parse().map(toml::Value::Integer);
+    let number = || text.parse().map(toml::Value::Float);
+    let position = || text.parse().map(toml::Value::Boolean);
+    whole().or_else(|_| number()).or_else(|_| position()).unwrap_or_else(|_| toml::Value::String(text.to_string()))
 }
 
 fn constants(

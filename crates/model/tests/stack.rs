@@ -87,20 +87,26 @@ fn every_request_leaves_once_in_order_of_time_and_the_same_on_every_run() {
     }
 }
 
+/// Writes, then a flush; gives what left and the stack as it was when the flush had left.
+fn write_and_flush(name: &str, setting: &Setting, writes: impl Iterator<Item = (u64, u32)>) -> (Vec<Completed>, Stack) {
+    let mut stack = system(name).path(setting, 1).unwrap();
+    let mut submit = |token, operation, offset, length| {
+        stack.submit(Moment::default(), Submission { token, operation, offset, length });
+    };
+    for (token, (offset, length)) in writes.enumerate() {
+        submit(token as u32, Operation::Write, offset, length);
+    }
+    submit(99, Operation::Flush, 0, 0);
+    let left = std::iter::from_fn(|| stack.pop()).collect();
+    (left, stack)
+}
+
 #[test]
 fn a_flush_leaves_after_all_that_was_written() {
     for shipped in systems() {
-        for buffered in [false, true] {
-            let setting = Setting { buffered, write_cache: false, ..Setting::default() };
-            let mut stack = system(shipped.name).path(&setting, 1).unwrap();
-            for token in 0..20 {
-                let offset = u64::from(token) * 8192;
-                stack
-                    .submit(Moment::default(), Submission { token, operation: Operation::Write, offset, length: 8192 });
-            }
-            let flush = Submission { token: 99, operation: Operation::Flush, offset: 0, length: 0 };
-            stack.submit(Moment::default(), flush);
-            let left: Vec<Completed> = std::iter::from_fn(|| stack.pop()).collect();
+        for (buffered, write_cache) in [(false, false), (false, true), (true, false), (true, true)] {
+            let setting = Setting { buffered, write_cache, ..Setting::default() };
+            let (left, stack) = write_and_flush(shipped.name, &setting, (0..20).map(|token| (token * 8192, 8192)));
             let tokens: HashSet<u32> = left.iter().map(|completed| completed.token).collect();
             assert_eq!((left.len(), tokens.len()), (21, 21), "{}", shipped.name);
             assert_eq!(left[20].token, 99, "{}", shipped.name);
@@ -108,6 +114,27 @@ fn a_flush_leaves_after_all_that_was_written() {
             assert!(written >= 20 * 8192, "{}: {written} bytes were written before the flush left", shipped.name);
         }
     }
+}
+
+#[test]
+fn a_flush_waits_for_the_medium_also_where_the_drive_acknowledges_early() {
+    let flushed = |write_cache| {
+        let setting = Setting { write_cache, ..Setting::default() };
+        let (left, _) = write_and_flush("win2k-atlas10k", &setting, (0..8).map(|token| (token << 30, 8192)));
+        (left[7].at.ps() as f64 / 1e9, left[8].at.ps() as f64 / 1e9)
+    };
+    // Eight places take eight seeks; the drive's buffer has them at once, and the medium as late as without it.
+    let (through, back) = (flushed(false), flushed(true));
+    assert!(through.0 > 30.0 && back.0 < 5.0, "{through:?} ms {back:?} ms");
+    assert!(back.1 > 30.0 && back.1 < 1.5 * through.1, "{through:?} ms {back:?} ms");
+}
+
+#[test]
+fn scattered_writes_larger_than_a_unit_are_written_whole() {
+    let setting = Setting { buffered: true, ..Setting::default() };
+    let writes = (0..16).map(|token| ((token * 7 % 16) << 28, 300 << 10));
+    let (_, stack) = write_and_flush("win2k-atlas10k", &setting, writes);
+    assert_eq!(stack.observed().written_bytes, 16 * (300 << 10));
 }
 
 #[test]

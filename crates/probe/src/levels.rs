@@ -251,6 +251,7 @@ fn limit_level(
         pap_iops: requests.as_ref().map(|limit| limit.most),
         direction,
         source: sentences.join("; "),
+        ..Level::default()
     })
 }
 

@@ -96,6 +96,20 @@ pub struct Machine {
     pub virtualised: Option<String>,
 }
 
+impl Machine {
+    /// What stands for the kernel's release where time is simulated.
+    pub const VIRTUAL: &str = "virtual time";
+
+    /// The system in words: `Linux 6.1`, or that time is virtual; `None` where it is not known.
+    pub fn system(&self) -> Option<String> {
+        match self.kernel.as_str() {
+            "" => None,
+            Self::VIRTUAL => Some(Self::VIRTUAL.to_string()),
+            release => Some(format!("Linux {release}")),
+        }
+    }
+}
+
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileSystem {
@@ -139,6 +153,10 @@ pub struct Level {
     pub name: String,
     /// Peak advertised performance, where it is known.
     pub pap: Option<Rate>,
+    /// What gets through it at best, where its set-up and protocol are known: no more than `pap`, and the limit that
+    /// results are held against.
+    #[serde(default)]
+    pub attainable: Option<Rate>,
     /// Requests a second that it admits, where such a limit is known.
     pub pap_iops: Option<f64>,
     /// The only direction that it holds for, where reads and writes have limits of their own; `None` is both.

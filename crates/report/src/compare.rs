@@ -121,9 +121,7 @@ fn study(letter: &str, facts: &StudyFacts) -> String {
     let place: Vec<&str> = place.into_iter().flatten().collect();
     let mut text = format!("{letter}  {}: {} runs in {} s", facts.name, facts.runs, number(facts.seconds));
     text += &format!("; {} x {}", facts.machine.cpus, facts.machine.cpu_model);
-    if !facts.machine.kernel.is_empty() {
-        text += &format!(", Linux {}", facts.machine.kernel);
-    }
+    facts.machine.system().iter().for_each(|system| text += &format!(", {system}"));
     if !place.is_empty() {
         text += &format!("; {}", place.join(" on "));
     }

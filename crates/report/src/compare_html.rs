@@ -113,10 +113,10 @@ fn side(letter: &str, class: &str, facts: &StudyFacts) -> Markup {
     let device = facts.device.as_ref().map(|device| device.model.clone().unwrap_or_else(|| device.name.clone()));
     let filesystem = facts.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
     let machine = Some(format!("{} × {}", facts.machine.cpus, facts.machine.cpu_model));
-    let kernel = (!facts.machine.kernel.is_empty()).then(|| format!("Linux {}", facts.machine.kernel));
+    let system = facts.machine.system();
     let day = (facts.started_unix_ms > 0).then(|| date(facts.started_unix_ms));
     let runs = Some(format!("{} runs in {} s", facts.runs, number(facts.seconds)));
-    let about = [device, filesystem, machine, kernel, runs, day].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let about = [device, filesystem, machine, system, runs, day].into_iter().flatten().collect::<Vec<_>>().join(" · ");
     html! {
         p class=(class) { b { (letter) ": " (facts.name) } br; code { (facts.target) } br; small { (about) } }
     }

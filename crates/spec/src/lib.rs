@@ -8,6 +8,7 @@ mod error;
 mod quantity;
 mod question;
 mod simulated;
+mod system;
 mod target;
 mod twist;
 mod words;
@@ -18,6 +19,7 @@ pub use error::ParseError;
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use simulated::SimulatedDisk;
+pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
 pub use twist::{Region, Twist};
 pub use words::{

@@ -101,6 +101,15 @@ impl SimulatedDisk {
         disk.checked(name)
     }
 
+    /// Changes one constant.
+    ///
+    /// # Errors
+    /// Where there is no such key, the value is none of it, or the disk makes no sense with it.
+    pub fn with(mut self, key: &str, value: &str) -> Result<Self, ParseError> {
+        self.set(key, value)?;
+        self.checked(value)
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), ParseError> {
         match key {
             "fixed" => self.fixed = value.parse()?,

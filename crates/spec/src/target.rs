@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Bytes, Join, ParseError, SimulatedDisk};
+use crate::{Bytes, Join, ParseError, SimulatedDisk, SimulatedSystem};
 
 /// The end of the path that requests are sent to.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,8 +12,10 @@ pub enum Target {
     Path(PathBuf),
     /// Several of these as one: `stripe:A,B`, `mirror:A,B` or `each:A,B`.
     Several(Several),
-    /// A simulated system, `sim:`.
+    /// A simulated disk of constants, `sim:fixed=80us,...`.
     Simulated(SimulatedDisk),
+    /// A simulated machine made of parts, `sim:NAME` or `sim:FILE.toml`.
+    System(SimulatedSystem),
     /// Nothing, `null:`; every request completes at once.
     Null,
 }
@@ -67,13 +69,13 @@ impl fmt::Display for Several {
 }
 
 impl Target {
-    /// Reads a target; `read_file` is how the text of a `sim:FILE.toml` is had.
+    /// Reads a target; `read` is how the TOML of a simulated machine is had, by its name or that of its file.
     ///
     /// # Errors
     /// A [`ParseError`] that points at the character, also for words of a scheme that is not known.
-    pub fn parse(text: &str, read_file: impl Fn(&Path) -> std::io::Result<String>) -> Result<Self, ParseError> {
+    pub fn parse(text: &str, read: impl Fn(&Path) -> std::io::Result<String>) -> Result<Self, ParseError> {
         if let Some(rest) = text.strip_prefix("sim:") {
-            return simulated(rest, read_file).map_err(|error| error.within(text, "sim:".len()));
+            return simulated(rest, read).map_err(|error| error.within(text, "sim:".len()));
         }
         let joined = |join: Join, rest: &str| {
             Several::parse(join, rest).map(Self::Several).map_err(|error| error.within(text, text.len() - rest.len()))
@@ -95,12 +97,50 @@ impl Target {
     }
 }
 
-fn simulated(text: &str, read_file: impl Fn(&Path) -> std::io::Result<String>) -> Result<Target, ParseError> {
-    if !text.ends_with(".toml") {
+/// A disk of constants where the first item is one; else a name, and settings after it.
+fn simulated(text: &str, read: impl Fn(&Path) -> std::io::Result<String>) -> Result<Target, ParseError> {
+    let (name, settings) = text.split_once(',').unwrap_or((text, ""));
+    if name.is_empty() || name.contains('=') {
         return SimulatedDisk::from_constants(text).map(Target::Simulated);
     }
-    let toml = read_file(Path::new(text)).map_err(|error| ParseError::new(text, 0, error.to_string()))?;
-    SimulatedDisk::from_toml(text, &toml).map(Target::Simulated)
+    let toml = read(Path::new(name)).map_err(|error| ParseError::new(text, 0, error.to_string()))?;
+    let table: toml::Table =
+        toml::from_str(&toml).map_err(|error| ParseError::new(name, 0, error.message().to_string()))?;
+    let mut target = if table.values().any(|value| value.is_table() || value.is_array()) {
+        Target::System(SimulatedSystem::new(name, &toml))
+    } else {
+        Target::Simulated(SimulatedDisk::from_toml(name, &toml)?)
+    };
+    let mut at = name.len() + 1;
+    for item in settings.split(',').filter(|_| !settings.is_empty()) {
+        target = target.with(item).map_err(|error| error.within(text, at))?;
+        at += item.len() + 1;
+    }
+    Ok(target)
+}
+
+impl Target {
+    /// The same with one setting changed, written `key=value`; simulated targets alone have settings.
+    ///
+    /// # Errors
+    /// A [`ParseError`] that points at the character of `setting`.
+    pub fn with(self, setting: &str) -> Result<Self, ParseError> {
+        let Some((key, value)) = setting.split_once('=') else {
+            return Err(ParseError::new(setting, 0, "a setting is key=value, such as disks=4"));
+        };
+        let pointed = |error: ParseError| {
+            let at = if error.text == key { 0 } else { key.len() + 1 };
+            error.within(setting, at)
+        };
+        match self {
+            Self::Simulated(disk) => disk.with(key, value).map(Self::Simulated).map_err(pointed),
+            Self::System(mut system) => {
+                system.set(key, value).map_err(pointed)?;
+                Ok(Self::System(system))
+            }
+            other => Err(ParseError::new(setting, 0, format!("{other} is real: only sim: targets have settings"))),
+        }
+    }
 }
 
 impl fmt::Display for Target {
@@ -109,6 +149,7 @@ impl fmt::Display for Target {
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Several(several) => write!(f, "{several}"),
             Self::Simulated(disk) => write!(f, "sim:{disk}"),
+            Self::System(system) => write!(f, "sim:{system}"),
             Self::Null => f.write_str("null:"),
         }
     }
@@ -119,7 +160,11 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Target, ParseError> {
-        Target::parse(text, |_| Ok("rate = '1GB/s'".to_string()))
+        Target::parse(text, |path| match path.to_str() {
+            Some("pc" | "pc.toml") => Ok("about = 'a machine'\n[disk]\nrpm = 1".to_string()),
+            Some("disk.toml") => Ok("rate = '1GB/s'".to_string()),
+            _ => Err(std::io::Error::other("there is no such machine")),
+        })
     }
 
     #[test]
@@ -141,6 +186,30 @@ mod tests {
         assert!(parse("mirror:/a,/b,/c").is_err());
         assert!(parse("each:/a").is_err());
         assert_eq!(parse("stripe:/a,/b,chunk=x").unwrap_err().at, 19);
+    }
+
+    #[test]
+    fn a_simulated_machine_has_a_name_and_settings_and_is_read_back() {
+        for text in ["sim:pc", "sim:pc,disks=4,array=stripe,disk.rpm=15000"] {
+            let target = parse(text).unwrap();
+            assert!(matches!(&target, Target::System(system) if system.name == "pc"), "{target:?}");
+            assert_eq!(target.to_string(), text);
+        }
+        let target = parse("sim:pc.toml,disks=2").unwrap();
+        assert_eq!(parse(&target.to_string()), Ok(target.clone()));
+        assert_eq!(target.with("buses=2").unwrap(), parse("sim:pc.toml,disks=2,buses=2").unwrap());
+        assert!(matches!(parse("sim:disk.toml,disks=3"), Ok(Target::Simulated(disk)) if disk.disks == 3));
+        assert_eq!(parse("sim:").unwrap().with("disks=4"), parse("sim:disks=4"));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_is_pointed_at() {
+        assert_eq!(parse("sim:pc,disks=x").unwrap_err().at, 13);
+        assert_eq!(parse("sim:pc,speed=1").unwrap_err().at, 7);
+        assert_eq!(parse("sim:pc,disks").unwrap_err().at, 7);
+        assert!(parse("sim:mac").unwrap_err().to_string().contains("no such machine"));
+        assert!(parse("/data").unwrap().with("disks=4").unwrap_err().to_string().contains("is real"));
+        assert_eq!(parse("sim:").unwrap().with("disks=0").unwrap_err().at, 6);
     }
 
     #[test]

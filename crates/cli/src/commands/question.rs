@@ -11,11 +11,17 @@ use crate::args::QuestionArgs;
 
 /// Shortest budget that a study can do anything with.
 const LEAST_BUDGET: Nanos = Nanos(1_000_000_000);
+const USUAL_BUDGET: Nanos = Nanos(120_000_000_000);
+/// Virtual time costs nothing, and disks that turn are slow: their runs are long enough for hundreds of accesses.
+const BUDGET_OF_A_MACHINE: Nanos = Nanos(7_200_000_000_000);
+const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
 /// The question that the flags ask.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
-    if args.budget < LEAST_BUDGET {
-        bail!("--budget {} is too little to measure anything; give at least {LEAST_BUDGET}", args.budget);
+    let machine = matches!(args.target, Target::System(_));
+    let budget = args.budget.unwrap_or(if machine { BUDGET_OF_A_MACHINE } else { USUAL_BUDGET });
+    if budget < LEAST_BUDGET {
+        bail!("--budget {budget} is too little to measure anything; give at least {LEAST_BUDGET}");
     }
     if args.runtime == Some(Nanos(0)) {
         bail!("--runtime 0 measures nothing; give it a time such as 1s");
@@ -40,8 +46,8 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         threads: args.common.threads,
         engine: args.common.engine,
         size: args.common.size,
-        budget: args.budget,
-        runtime: args.runtime,
+        budget,
+        runtime: args.runtime.or(machine.then_some(WINDOW_OF_A_MACHINE)),
         repeats: args.repeats,
         peak: args.peak,
         seed: args.common.seed,
@@ -84,7 +90,7 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
 }
 
 fn caches(args: &QuestionArgs) -> Result<Vec<Cache>> {
-    let has_page_cache = matches!(args.target, Target::Path(_) | Target::Several(_));
+    let has_page_cache = matches!(args.target, Target::Path(_) | Target::Several(_) | Target::System(_));
     if !has_page_cache && args.cache.iter().any(|cache| !cache.direct()) {
         bail!("{} has no page cache: leave --cache out, or use --cache device", args.target);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use measure::Place;
-use record::StudyFile;
+use record::{StudyFile, TargetKind};
 use spec::{Bytes, Question};
 use study::Ending;
 
@@ -26,6 +26,9 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     check_cells(place.as_ref(), &question)?;
     let _write_cache = switched_write_cache(place.as_mut(), &args.question.common)?;
     let mut file = open_file(&args.output, &question, place.as_mut(), &stop)?;
+    if place.environment().surroundings.kind == TargetKind::Simulated {
+        file.spare_the_disk()?;
+    }
     let mut progress = Progress::new(&question, &file, args.json)?;
     let ending = study::conduct(&question, place.as_mut(), &mut file, &mut progress, &stop)?;
     progress.close();

@@ -90,6 +90,7 @@ pub struct Drive {
     writing: u64,
     held: VecDeque<Job>,
     destaging: bool,
+    flushing: bool,
     batch_written: u64,
     /// Where the arm stands: its place, and the byte that would come next.
     head: f64,
@@ -131,6 +132,7 @@ impl Drive {
             writing: 0,
             held: VecDeque::new(),
             destaging: false,
+            flushing: false,
             batch_written: 0,
             head: 0.0,
             head_end: 0,
@@ -213,6 +215,17 @@ impl Drive {
         self.go_on(job.arrived, words);
     }
 
+    /// Writes all that is in the buffer, whatever else there is to do.
+    pub fn flush(&mut self, now: Moment, words: &mut Vec<Word>) {
+        self.flushing = true;
+        self.go_on(now, words);
+    }
+
+    /// Whether nothing written is left to be brought to the medium.
+    pub fn is_clean(&self) -> bool {
+        self.dirty.is_empty() && self.writing == 0
+    }
+
     /// The moment has come that [`Word::Wake`] named.
     pub fn wake(&mut self, now: Moment, words: &mut Vec<Word>) {
         self.awake = false;
@@ -259,7 +272,9 @@ impl Drive {
     }
 
     fn destage_is_due(&mut self) -> bool {
-        let due = self.dirty_bytes >= self.batch || self.segments_taken() >= self.segments || !self.held.is_empty();
+        let full = self.dirty_bytes >= self.batch || self.segments_taken() >= self.segments || !self.held.is_empty();
+        self.flushing &= !self.dirty.is_empty();
+        let due = full || self.flushing;
         // Readers that wait get a turn after each buffer's worth of writing, however fast writes come.
         let patient = self.jobs.is_empty() || self.batch_written < self.buffer;
         self.destaging = !self.dirty.is_empty() && (self.destaging || due) && patient;

@@ -308,10 +308,14 @@ impl FileCache {
         {
             let next = self.scattered.range(self.hand..).next().or_else(|| self.scattered.iter().next());
             let (&offset, &length) = next?;
+            let sent = length.min(unit);
             self.scattered.remove(&offset);
-            self.scattered_bytes -= length;
-            self.hand = offset + length;
-            (offset, length.min(unit))
+            if length > sent {
+                self.scattered.insert(offset + sent, length - sent);
+            }
+            self.scattered_bytes -= sent;
+            self.hand = offset + sent;
+            (offset, sent)
         } else {
             return None;
         };

@@ -194,6 +194,19 @@ impl Transport {
         self.hear(now, disk, host, agenda);
     }
 
+    /// All drives bring what is in their buffers to the medium.
+    pub fn flush(&mut self, now: Moment, host: &mut Host, agenda: &mut Agenda) {
+        for disk in 0..self.drives.len() {
+            self.drives[disk].flush(now, &mut self.words);
+            self.hear(now, disk as u32, host, agenda);
+        }
+    }
+
+    /// Whether nothing written is left in a drive's buffer alone.
+    pub fn is_clean(&self) -> bool {
+        self.drives.iter().all(Drive::is_clean)
+    }
+
     fn hear(&mut self, now: Moment, disk: u32, host: &mut Host, agenda: &mut Agenda) {
         let mut words = std::mem::take(&mut self.words);
         for word in words.drain(..) {

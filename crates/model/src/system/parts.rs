@@ -155,6 +155,11 @@ pub struct Volume {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pci {
+    /// What it is called.
+    #[serde(default = "pci")]
+    pub name: String,
+    /// What its clock and width promise, in MB/s.
+    pub advertised_mbps: Option<f64>,
     /// Data to memory, in MB/s, with what arbitration and control transfers leave.
     pub read_mbps: f64,
     /// Data from memory, in MB/s.
@@ -175,6 +180,9 @@ pub enum Relay {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adapter {
+    /// What it is called.
+    #[serde(default = "adapter")]
+    pub name: String,
     /// How it passes data on.
     pub relay: Relay,
     /// Time of its own that each command to a disk takes, in microseconds.
@@ -207,6 +215,11 @@ pub enum Layout {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
+    /// What it is called.
+    #[serde(default = "bus")]
+    pub name: String,
+    /// What its standard promises, in MB/s: of all that share it, or of one channel.
+    pub advertised_mbps: Option<f64>,
     /// How disks are wired.
     pub layout: Layout,
     /// Data rate while data are moved, in MB/s.
@@ -244,6 +257,11 @@ pub enum Reorder {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
+    /// What it is called.
+    #[serde(default = "disk")]
+    pub name: String,
+    /// What its data sheet promises of the medium, in MB/s.
+    pub advertised_mbps: Option<f64>,
     /// Turns a minute.
     pub rpm: f64,
     /// Capacity, in 10^9 bytes.
@@ -303,10 +321,35 @@ fn one() -> f64 {
     1.0
 }
 
+fn pci() -> String {
+    "peripheral bus".to_string()
+}
+
+fn adapter() -> String {
+    "adapter".to_string()
+}
+
+fn bus() -> String {
+    "bus".to_string()
+}
+
+fn disk() -> String {
+    "disk".to_string()
+}
+
+fn network() -> String {
+    "network".to_string()
+}
+
 /// A network file system before the storage.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
+    /// What it is called.
+    #[serde(default = "network")]
+    pub name: String,
+    /// What its standard promises, in MB/s.
+    pub advertised_mbps: Option<f64>,
     /// The wire in MB/s; `None` where client and server are the same machine.
     pub wire_mbps: Option<f64>,
     /// Time that a message takes besides its data, one way, in microseconds.

@@ -62,9 +62,7 @@ fn headline(findings: &Findings) -> String {
     if !machine.cpu_model.is_empty() {
         text += &format!("; {} x {}", machine.cpus, machine.cpu_model);
     }
-    if !machine.kernel.is_empty() {
-        text += &format!(", Linux {}", machine.kernel);
-    }
+    machine.system().iter().for_each(|system| text += &format!(", {system}"));
     let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str());
     let device = findings.device.as_ref().map(|device| device.name.as_str());
     match (filesystem, device) {

@@ -1,0 +1,119 @@
+//! What if several disks are driven each for itself? Requests of one stream in, requests of one stream a disk out.
+//!
+//! Real members have lanes of their own. In virtual time there is one clock, so one lane drives them all: a slot
+//! belongs to a member, and the requests of its slots go to that member alone, so that each is kept at its own depth.
+
+use std::ops::Range;
+
+use engine::{Completion, Engine, EngineError, Operation, Request};
+use spec::Nanos;
+
+pub struct EachMember<E> {
+    engine: E,
+    /// Bytes from one member's first byte to the next one's.
+    stride: u64,
+    members: u32,
+    /// Streams of the slots that read or write in sequence; `None` leaves offsets as they were drawn.
+    streams: Option<Streams>,
+    batch: Vec<Request>,
+}
+
+/// One stream a member, that goes round in a range of it.
+struct Streams {
+    /// Slots below this one belong to the streams.
+    slots: u32,
+    range: Range<u64>,
+    /// Where the next request of each begins.
+    next: Vec<u64>,
+}
+
+impl<E: Engine> EachMember<E> {
+    /// `members` disks that are `stride` bytes apart on `engine`.
+    pub fn new(engine: E, members: u32, stride: u64) -> Self {
+        Self { engine, stride, members, streams: None, batch: Vec::new() }
+    }
+
+    /// The same, whose first `slots` slots follow one another in `range` of each member.
+    pub fn streaming(self, slots: u32, range: Range<u64>) -> Self {
+        let next = vec![range.start; self.members as usize];
+        Self { streams: Some(Streams { slots, range, next }), ..self }
+    }
+
+    fn on_member(&mut self, request: &Request) -> Request {
+        let member = request.slot % self.members;
+        let mut offset = request.offset;
+        if let Some(streams) = self.streams.as_mut().filter(|streams| request.slot < streams.slots) {
+            let (next, length) = (&mut streams.next[member as usize], u64::from(request.length));
+            offset = if *next + length > streams.range.end { streams.range.start } else { *next };
+            *next = offset + length;
+        }
+        Request { offset: u64::from(member) * self.stride + offset, ..*request }
+    }
+}
+
+impl<E: Engine> Engine for EachMember<E> {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        self.batch.clear();
+        for request in batch {
+            let request = if request.operation == Operation::Flush { *request } else { self.on_member(request) };
+            self.batch.push(request);
+        }
+        self.engine.submit(&self.batch)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.engine.reap(least, done)
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.engine.reap_until(until, done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Remembers what it was asked.
+    #[derive(Default)]
+    struct Log(Vec<(u32, u64)>);
+
+    impl Engine for Log {
+        fn now(&self) -> Nanos {
+            Nanos(0)
+        }
+
+        fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+            self.0.extend(batch.iter().map(|request| (request.slot, request.offset)));
+            Ok(())
+        }
+
+        fn reap(&mut self, _: usize, _: &mut Vec<Completion>) -> Result<(), EngineError> {
+            Ok(())
+        }
+    }
+
+    fn asked(each: EachMember<Log>, slots: &[u32]) -> Vec<(u32, u64)> {
+        let mut each = each;
+        let request = |slot: &u32| Request { slot: *slot, operation: Operation::Read, offset: 130, length: 20 };
+        each.submit(&slots.iter().map(request).collect::<Vec<_>>()).unwrap();
+        each.engine.0
+    }
+
+    #[test]
+    fn each_member_has_a_stream_of_its_own_that_goes_round() {
+        let each = EachMember::new(Log::default(), 2, 1000).streaming(4, 100..150);
+        let expected = [(0, 100), (1, 1100), (2, 120), (2, 100), (3, 1120), (4, 130)];
+        assert_eq!(asked(each, &[0, 1, 2, 2, 3, 4]), expected, "slot 4 is none of the streams'");
+    }
+
+    #[test]
+    fn random_requests_stay_where_they_were_drawn_on_their_slots_member() {
+        let each = EachMember::new(Log::default(), 2, 1000);
+        assert_eq!(asked(each, &[0, 1, 3]), [(0, 130), (1, 1130), (3, 1130)]);
+    }
+}

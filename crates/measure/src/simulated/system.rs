@@ -1,0 +1,320 @@
+//! What can be asked of a machine made of parts? A workload in, the machine's setting for it out, or why there is none.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use engine::Simulated;
+use model::{Allocation, Array, Completed, Moment, Operation, Path, ProcessorTime, Setting, Stack, Submission, System};
+use record::{Device, Environment, Level, Machine as Computer, Surroundings, TargetKind};
+use spec::{
+    Affinity, Bytes, Cache, Direction, DiskArray, Fadvise, Join, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
+    SimulatedSystem, Switch, Workload,
+};
+
+use super::each::EachMember;
+use super::{Opened, Subject, least_bytes, unfit};
+use crate::{MeasureError, seat};
+
+/// What a disk's sector holds, and so what direct requests are multiples of.
+const SECTOR: Bytes = Bytes(512);
+
+/// A machine as it is set up for a study.
+pub struct Machine {
+    name: String,
+    system: System,
+    setup: Setup,
+    write_cache: bool,
+    span_bytes: u64,
+}
+
+/// How a run uses the machine.
+struct Use {
+    setting: Setting,
+    /// Whether each disk is driven for itself.
+    each: bool,
+    system: System,
+}
+
+impl Machine {
+    pub fn new(described: &SimulatedSystem, size: Option<Bytes>, write_cache: bool) -> Result<Self, MeasureError> {
+        let SimulatedSystem { name, text, setup, constants } = described;
+        let system = System::with_constants(text, constants)?;
+        let mut machine = Self { name: name.clone(), system, setup: *setup, write_cache, span_bytes: 0 };
+        let whole = machine.whole_bytes()?;
+        if size.is_some_and(|size| size.0 > whole) {
+            let (asked, holds) = (size.unwrap_or_default(), Bytes(whole));
+            return unfit(format!("--size {asked}: the simulated volume holds {holds}; ask for less"));
+        }
+        machine.span_bytes = size.map_or(whole, |size| size.0);
+        Ok(machine)
+    }
+
+    /// Bytes of the volume that the setup makes; of one disk, where each is driven for itself.
+    fn whole_bytes(&self) -> Result<u64, MeasureError> {
+        let Use { setting, each, system } = self.used(&Workload::default())?;
+        let stack = system.path(&setting, 0)?;
+        Ok(if each { stack.disk_bytes() } else { stack.bytes() })
+    }
+
+    /// How `workload` uses the machine.
+    fn used(&self, workload: &Workload) -> Result<Use, MeasureError> {
+        let (setup, twist) = (&self.setup, &workload.twist);
+        let disks = match twist.members {
+            0 => setup.disks,
+            members if members <= setup.disks => members,
+            members => {
+                return Err(self.refused("members", members, &format!("it has {} in use (disks=...)", setup.disks)));
+            }
+        };
+        let array = self.array(disks, twist.join)?;
+        let writes = workload.rw.writes();
+        let mut system = self.system.clone();
+        match twist.fadvise {
+            Fadvise::Normal => {}
+            Fadvise::Sequential => system.cache.ahead_kib *= 2,
+            Fadvise::Random => system.cache.ahead_kib = 0,
+        }
+        let processors = match twist.affinity {
+            Affinity::All => setup.processors,
+            Affinity::One => Some(1),
+            other => {
+                return Err(self.refused("affinity", other, "it does not tell which processor interrupts come to"));
+            }
+        };
+        let setting = Setting {
+            buffered: !workload.cache.direct(),
+            write_cache: twist.wce.map_or(self.write_cache, |wce| wce == Switch::On) && !workload.cache.durable(),
+            allocation: if writes { self.allocation(twist.layout)? } else { Allocation::Existing },
+            disks,
+            array: array.unwrap_or_default(),
+            buses: setup.buses.min(disks),
+            aligned: setup.aligned,
+            dynamic: setup.dynamic,
+            place: 0.0,
+            pio: setup.pio,
+            processors,
+        };
+        Ok(Use { setting, each: array.is_none(), system })
+    }
+
+    /// How `disks` make one volume; `None` where each is driven for itself.
+    fn array(&self, disks: u32, join: Option<Join>) -> Result<Option<Array>, MeasureError> {
+        let made = match self.setup.array {
+            Some(DiskArray::AdapterStripe) => Array::HardwareStripe,
+            _ => Array::SoftwareStripe,
+        };
+        let wanted = match (join, self.setup.array) {
+            (Some(Join::Each), _) | (None, Some(DiskArray::Each)) => None,
+            (Some(Join::Mirror), _) | (None, Some(DiskArray::Mirror)) => Some(Array::Mirror),
+            (Some(Join::Stripe), _) | (None, _) => Some(made),
+        };
+        match (wanted, disks) {
+            (Some(Array::Mirror), 2) => Ok(wanted),
+            (Some(Array::Mirror), _) if join.is_some() => {
+                Err(self.refused("join", "mirror", "a mirror has two disks: add --members 2"))
+            }
+            // A study's smaller member counts are of single disks, whatever the whole is.
+            (_, 1) => Ok(Some(Array::Separate)),
+            (wanted, _) => Ok(wanted),
+        }
+    }
+
+    fn allocation(&self, layout: Layout) -> Result<Allocation, MeasureError> {
+        match layout {
+            Layout::Written => Ok(Allocation::Existing),
+            Layout::New | Layout::Append | Layout::Truncated => Ok(Allocation::Growing),
+            Layout::LastFirst => Ok(Allocation::Zeroing),
+            Layout::Fallocated => {
+                Err(self.refused("layout", layout, "its file system has no blocks that are there and unwritten"))
+            }
+        }
+    }
+
+    fn refused(&self, flag: &str, value: impl std::fmt::Display, why: &str) -> MeasureError {
+        MeasureError::Unfit { what: format!("--{flag} {value} cannot be asked of sim:{}: {why}", self.name) }
+    }
+
+    fn levels(&self) -> Result<Vec<Level>, MeasureError> {
+        let Use { setting, system, .. } = self.used(&Workload::default())?;
+        let host = Level {
+            name: "processor".to_string(),
+            source: format!("{} x {} MHz advertise no rate", system.host.processors, system.host.clock_mhz),
+            ..Level::default()
+        };
+        let rate = |mbps: f64| Rate(mbps * 1e6);
+        let level = |rung: model::Rung| Level {
+            name: rung.name,
+            pap: rung.advertised_mbps.map(rate),
+            attainable: rung.attainable_mbps.map(rate),
+            pap_iops: None,
+            direction: rung.operation.map(|operation| match operation {
+                Operation::Write => Direction::Write,
+                _ => Direction::Read,
+            }),
+            source: rung.source,
+        };
+        Ok(std::iter::once(host).chain(system.ladder(&setting).into_iter().map(level)).collect())
+    }
+
+    fn device(&self) -> Device {
+        let disk = &self.system.disk;
+        Device {
+            name: match self.setup.disks {
+                1 => disk.name.clone(),
+                disks => format!("{disks} x {}", disk.name),
+            },
+            model: Some(disk.name.clone()),
+            transport: Some(self.system.bus.name.clone()),
+            rotational: Some(true),
+            size: Bytes((disk.capacity_gb * 1e9) as u64),
+            logical_block: SECTOR,
+            physical_block: SECTOR,
+            write_cache: Some(if self.write_cache { "write back" } else { "write through" }.to_string()),
+            ..Device::default()
+        }
+    }
+
+    /// What cannot be done, by the words that plans ask with.
+    fn cannot(&self) -> BTreeMap<String, String> {
+        let mut cannot = BTreeMap::new();
+        let mut add = |ability: &str, why: &str| drop(cannot.insert(ability.to_string(), why.to_string()));
+        add("trace", "a simulated machine has no tracepoints");
+        add(seat::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
+        if self.cpus() == 1 {
+            add(seat::ONE, "the machine has a single processor");
+        }
+        cannot
+    }
+
+    /// The part of `stack` that a workload uses: of each disk, where each is driven for itself.
+    fn range(&self, stack: &Stack, each: bool, workload: &Workload) -> Range<u64> {
+        let holds = if each { stack.disk_bytes() } else { stack.bytes() };
+        workload.twist.used(self.span_bytes.min(holds))
+    }
+
+    /// Whether requests come over a wire, so that the application's machine is not the one with the disks.
+    fn is_remote(&self) -> bool {
+        self.system.network.as_ref().is_some_and(|network| network.wire_mbps.is_some())
+    }
+}
+
+impl Subject for Machine {
+    fn environment(&self) -> Environment {
+        let machine = Computer {
+            kernel: Computer::VIRTUAL.to_string(),
+            cpu_model: format!("simulated {} MHz processor", self.system.host.clock_mhz),
+            cpu_mhz: Some(self.system.host.clock_mhz),
+            cpus: self.cpus(),
+            ..Computer::default()
+        };
+        let surroundings = Surroundings {
+            kind: TargetKind::Simulated,
+            span: Bytes(self.span_bytes),
+            members: self.setup.disks,
+            direct_unit: Some(SECTOR),
+            cannot: self.cannot(),
+        };
+        Environment {
+            machine,
+            device: Some(self.device()),
+            levels: self.levels().unwrap_or_default(),
+            notes: vec![format!("Simulated: {}.", self.system.about)],
+            surroundings,
+            ..Environment::default()
+        }
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.span_bytes
+    }
+
+    fn cpus(&self) -> u32 {
+        match &self.system.network {
+            Some(network) if self.is_remote() => network.client_processors,
+            _ => self.setup.processors.unwrap_or(self.system.host.processors),
+        }
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
+        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(workload.twist.shift)) {
+            return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
+        }
+        if workload.cache == Cache::Os && workload.rw.writes() {
+            return Err(self.refused("cache", "os", "its file cache holds every write back"));
+        }
+        if workload.twist.page_cache == PageCache::Warm {
+            return Err(self.refused("page-cache", "warm", "its file cache keeps nothing from one run to the next"));
+        }
+        let Use { setting, each, system } = self.used(workload)?;
+        if each && workload.twist.streams > 1 {
+            return Err(self.refused(
+                "streams",
+                workload.twist.streams,
+                "each of its disks is given a stream of its own",
+            ));
+        }
+        let range = self.range(&system.path(&setting, 0)?, each, workload);
+        let needed = least_bytes(workload);
+        if needed > range.end - range.start {
+            let (needed, span) = (Bytes(needed), Bytes(range.end - range.start));
+            return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
+        }
+        Ok(())
+    }
+
+    fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
+        let Use { setting, each, system } = self.used(&run.workload)?;
+        let stack = system.path(&setting, run.seed)?;
+        let (stride, range) = (stack.disk_bytes(), self.range(&stack, each, &run.workload));
+        let members = if each { setting.disks } else { 1 };
+        let depth = run.workload.total_depth() * members;
+        let slots = depth + run.workload.twist.randoms;
+        let engine = match &system.network {
+            Some(_) => Simulated::over(Box::new(AtClient { stack, remote: self.is_remote() }), slots, start),
+            None => Simulated::over(Box::new(stack), slots, start),
+        };
+        let account = engine.processor_time();
+        if !each {
+            return Ok(Opened { engine: Box::new(engine), account, depth, range });
+        }
+        let streams = run.workload.rw.pattern() == Pattern::Sequential;
+        let shifted = range.start + run.workload.twist.shift.0..range.end;
+        let engine = EachMember::new(engine, members, stride);
+        let engine = if streams { engine.streaming(depth, shifted) } else { engine };
+        let engine = Box::new(engine);
+        Ok(Opened { engine, account, depth, range })
+    }
+}
+
+/// A stack behind a network, as the application's machine accounts for it: where both ends are one machine, all counts.
+struct AtClient {
+    stack: Stack,
+    remote: bool,
+}
+
+impl Path for AtClient {
+    fn submit(&mut self, now: Moment, request: Submission) {
+        self.stack.submit(now, request);
+    }
+
+    fn next_completion(&self) -> Option<Moment> {
+        self.stack.next_completion()
+    }
+
+    fn next_by(&mut self, until: Moment) -> Option<Moment> {
+        self.stack.next_by(until)
+    }
+
+    fn pop(&mut self) -> Option<Completed> {
+        self.stack.pop()
+    }
+
+    fn processor_time(&self) -> ProcessorTime {
+        let (client, host) = (self.stack.client_time(), self.stack.processor_time());
+        if self.remote {
+            return client;
+        }
+        ProcessorTime { charged_ns: client.charged_ns + host.charged_ns, unseen_ns: client.unseen_ns + host.unseen_ns }
+    }
+}
