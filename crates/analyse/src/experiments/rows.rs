@@ -69,13 +69,21 @@ pub struct AnatomyRow {
     pub share: f64,
     /// Mean time in it, in microseconds.
     pub us: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
 /// Writes into a file that is there in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AllocationRow {
     /// How the file is there when they begin.
     pub case: Layout,
     /// Cache setting.
     pub cache: Cache,
     /// Depth asked for.
+    pub iodepth: u32,
     /// Mean throughput in MB/s, with the closing flush where it is buffered.
     pub mbps: f64,
     /// Lower end of its 95% interval.
