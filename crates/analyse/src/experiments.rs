@@ -4,9 +4,10 @@
 //! One file an experiment, of the same name as its plan in `study/src/plans`. `sequential` and `random` are not among
 //! them: they are what the rest of the findings is about.
 
-mod anatomy;
 mod allocation;
+mod anatomy;
 mod bands;
+mod engines;
 mod memory;
 mod mirror;
 mod ratio;
@@ -23,7 +24,7 @@ use spec::{EngineName, Experiment, Question, Workload};
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
 pub use mirror::MirrorRow;
-pub use rows::{AllocationRow, AnatomyRow, MemoryRow, Rows, ZoneRow};
+pub use rows::{AllocationRow, AnatomyRow, EngineRow, MemoryRow, Rows, ZoneRow};
 pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 
@@ -32,7 +33,6 @@ use crate::cells::cell_of;
 
 /// What an experiment has to go by.
 pub(crate) struct Evidence<'a> {
-    pub question: &'a Question,
     pub environment: &'a Environment,
     /// Its cells, by workload.
     pub cells: Vec<ExperimentCell<'a>>,
@@ -41,8 +41,6 @@ pub(crate) struct Evidence<'a> {
 /// All runs of one workload of an experiment.
 pub(crate) struct ExperimentCell<'a> {
     pub workload: Workload,
-    /// The engine that carried it.
-    pub engine: EngineName,
     pub finding: CellFinding,
     pub records: Vec<&'a Record>,
 }
@@ -64,6 +62,7 @@ pub(crate) struct Teller {
 fn teller(experiment: Experiment) -> Option<Teller> {
     match experiment {
         Experiment::Sequential | Experiment::Random => None,
+        Experiment::Engines => Some(engines::TELLER),
         Experiment::Memory => Some(memory::TELLER),
         Experiment::Scaling => Some(scaling::TELLER),
         Experiment::Mirror => Some(mirror::TELLER),
@@ -84,7 +83,7 @@ pub(crate) fn tell(
     let mut sections = Vec::new();
     for experiment in &question.experiments {
         let Some(teller) = teller(*experiment) else { continue };
-        let evidence = Evidence { question, environment, cells: cells_of(*experiment, records) };
+        let evidence = Evidence { environment, cells: cells_of(*experiment, records) };
         let told = (!evidence.cells.is_empty()).then(|| (teller.tell)(&evidence, &mut rows));
         let whys = environment.left_out.iter().filter(|left| left.experiment == *experiment).map(|left| &left.why);
         let mut notes: Vec<String> = whys.map(|why| section::sentence(why)).collect();
@@ -108,7 +107,7 @@ fn cells_of(experiment: Experiment, records: &[Record]) -> Vec<ExperimentCell<'_
     for ((workload, engine), mut records) in groups {
         records.sort_by_key(|record| (record.run.pass, record.run.repeat));
         if let Some(finding) = cell_of(&workload, engine, &records) {
-            cells.push(ExperimentCell { workload, engine, finding, records });
+            cells.push(ExperimentCell { workload, finding, records });
         }
     }
     cells

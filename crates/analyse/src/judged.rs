@@ -13,6 +13,15 @@ const WORTH_TRIMMING: f64 = 0.01;
 /// Waves of requests that a start has to lack to be a warm-up: the first wave of a deep queue is always late.
 const WAVES: f64 = 2.0;
 
+/// Throughput of one run in MB/s as its cell counts it: without a start that was none of the steady state, and 0 where
+/// nothing moved.
+pub fn run_mbps(record: &Record) -> f64 {
+    if record.elapsed_ns == 0 || record.bytes == 0 {
+        return 0.0;
+    }
+    rate(record, &judge(&record.series)).0
+}
+
 /// The runs of one cell, judged.
 pub(crate) struct Judged {
     runs: Vec<Steadiness>,

@@ -54,8 +54,8 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    AllocationRow, AnatomyRow, Axis, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture, PictureKind, Point, Rows,
-    ScalingRow, ZoneRow, loop_ns_per_kib, memory,
+    AllocationRow, AnatomyRow, Axis, EngineRow, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture,
+    PictureKind, Point, Rows, ScalingRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
@@ -63,6 +63,7 @@ pub use findings::{
 };
 pub use half_power::curves;
 pub use interval::t95;
+pub use judged::run_mbps;
 pub use ladder::levels;
 pub use limits::limits;
 pub use steady::{Burst, Steadiness, judge};

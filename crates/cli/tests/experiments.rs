@@ -37,3 +37,28 @@ fn a_disk_without_tracks_is_one_zone() {
     assert!((zones[0]["mbps"].as_f64().unwrap() / truth - 1.0).abs() < 0.02, "{zones:?}, {truth}");
     golden(&page, "zones", "zones");
 }
+
+#[test]
+fn engines_on_a_disk_differ_by_the_depth_they_can_keep() {
+    let disk = "sim:fixed=80us,rate=500MB/s,disks=4,cpu_fixed=4us,cpu_per_kib=0ns,unseen=0.25";
+    let (findings, page) = study(disk, "engines", &["--rw", "read"]);
+    let rows = findings["engines"].as_array().unwrap();
+    let row = |engine: &str, bs: u64, iodepth: u64| {
+        let alike = |row: &&Value| {
+            (row["engine"].as_str(), row["bs_bytes"].as_u64(), row["iodepth"].as_u64())
+                == (Some(engine), Some(bs), Some(iodepth))
+        };
+        rows.iter().find(alike).unwrap_or_else(|| panic!("no row of {engine}"))
+    };
+    let near = |found: &Value, truth: f64| (found.as_f64().unwrap() / truth - 1.0).abs() < 0.02;
+    let alone_us = 80.0 + 4096.0 / 500.0;
+    for engine in ["pool", "libaio", "io_uring", "io_uring_plain", "io_uring_sqpoll"] {
+        assert!(near(&row(engine, 4096, 1)["iops"], 1e6 / alone_us), "{engine}");
+        assert!(near(&row(engine, 4096, 32)["iops"], 4e6 / alone_us), "{engine}");
+        assert!(near(&row(engine, 4096, 32)["charged_us"], 3.0) && near(&row(engine, 4096, 32)["soaker_us"], 4.0));
+    }
+    assert!(near(&row("sync", 4096, 1)["iops"], 1e6 / alone_us));
+    assert!(rows.iter().all(|row| row["engine"] != "sync" || row["iodepth"] == 1), "sync keeps no depth");
+    assert!(rows.iter().all(|row| row["cache"] == "device"), "a simulated disk has no page cache");
+    golden(&page, "engines", "engines");
+}

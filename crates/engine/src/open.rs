@@ -111,7 +111,7 @@ fn bare(name: EngineName, outfit: Outfit) -> Result<Box<dyn Engine>, EngineError
 /// Whether requests are carried out one after the other, whatever the depth: slots that only wait would show as depth.
 fn carries_in_turn(name: EngineName, files: &[RunFile]) -> bool {
     let is_buffered = files.iter().any(|file| !file.mode().direct);
-    matches!(name, EngineName::Sync | EngineName::Mmap) || name == EngineName::Libaio && is_buffered
+    name.is_in_turn() || name == EngineName::Libaio && is_buffered
 }
 
 /// What `auto` means here.

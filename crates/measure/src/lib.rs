@@ -8,6 +8,7 @@ mod admission;
 mod anatomy;
 mod aside;
 mod conduct;
+mod engines;
 mod error;
 mod fresh;
 mod harness;

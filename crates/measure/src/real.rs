@@ -21,6 +21,7 @@ use crate::MeasureError;
 use crate::account::MachineAccount;
 use crate::admission::{coherent, fits_direct};
 use crate::aside;
+use crate::engines;
 use crate::fresh::{self, Fresh};
 use crate::harness::Harness;
 use crate::joined::{Arrangement, Joined, Way, environment_of, witnessed};
@@ -163,7 +164,8 @@ impl RealPlace {
             () => TargetKind::File,
         };
         let (span, members) = (Bytes(self.span_bytes), self.members.len() as u32);
-        let cannot = turned::cannot(&self.distinct_devices(self.members.len()));
+        let mut cannot = turned::cannot(&self.distinct_devices(self.members.len()));
+        cannot.extend(engines::missing(self.members.iter().map(|member| &member.data)));
         Surroundings { kind, span, members, direct_unit: self.direct_unit(), cannot }
     }
 

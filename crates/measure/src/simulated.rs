@@ -95,8 +95,8 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
     if twist.verify {
         return unfit("--verify: a simulated target moves no data that could be checked; leave it out".to_string());
     }
-    if !matches!(engine, EngineName::Auto | EngineName::Simulated) {
-        return unfit(format!("--engine {engine}: a simulated target has no engines to choose from; leave it out"));
+    if matches!(engine, EngineName::Null | EngineName::Memory) {
+        return unfit(format!("--engine {engine}: it reaches no target, and so no simulated one; leave it out"));
     }
     if *threads > 1 && (twist.fdatasync > 0 || twist.thinktime > Nanos(0)) {
         let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
@@ -104,6 +104,13 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
         return unfit(what.to_string());
     }
     Ok(())
+}
+
+/// The run with the requests under way that its engine would have on a real target.
+fn in_turn(run: &Run) -> Run {
+    let Workload { engine, iodepth, .. } = run.workload;
+    let iodepth = if engine.is_in_turn() { 1 } else { iodepth };
+    Run { workload: Workload { iodepth, ..run.workload }, ..*run }
 }
 
 fn unfit<T>(what: String) -> Result<T, MeasureError> {
@@ -144,10 +151,11 @@ impl Place for SimulatedPlace {
         Ok(())
     }
 
-    /// All threads together are one lane: what they share is simulated, and virtual time has one clock.
+    /// All threads together are one lane: what they share is simulated, and virtual time has one clock. The engine
+    /// asked for decides how many requests are under way, as it does on a real target.
     fn prepare(&mut self, run: &Run) -> Result<Prepared, MeasureError> {
         self.run_began = self.clock();
-        let Opened { mut engine, account, depth, range } = self.subject.open(run, self.run_began)?;
+        let Opened { mut engine, account, depth, range } = self.subject.open(&in_turn(run), self.run_began)?;
         self.engine = Some(account);
         let (cache, twist) = (run.workload.cache, &run.workload.twist);
         let mut readers = None;

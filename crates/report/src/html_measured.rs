@@ -153,7 +153,7 @@ pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Markup {
 }
 
 /// What the words mean: the end of its link, the word, and a sentence or two.
-const WORDS: [(&str, &str, &str); 18] = [
+const WORDS: [(&str, &str, &str); 19] = [
     (
         "pap",
         "PAP, peak advertised performance",
@@ -200,6 +200,13 @@ const WORDS: [(&str, &str, &str); 18] = [
         "Soaker",
         "The bound on cost from above: idle-priority threads, one a processor, whose lost time against an idle \
          baseline is all that the machine spent, interrupts and kernel threads included. Measured in runs of its own.",
+    ),
+    (
+        "unseen",
+        "Unseen",
+        "Processor time that nobody was charged for, or somebody else: interrupts and deferred interrupts as the \
+         kernel's ticks tell them, kernel threads and other processes (elsewhere), and what the soaker lost beyond all \
+         that (not attributed). 1 is one processor full.",
     ),
     ("saturates", "One core saturates", "Throughput at which the cost of its requests fills one processor."),
     (

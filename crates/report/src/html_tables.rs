@@ -1,6 +1,6 @@
 //! What are the constants of each path? Tables of half power, of what stands in the path, and of processor cost.
 
-use analyse::{Bound, Cost, Curve, Findings, Interval, Limits};
+use analyse::{Attribution, Bound, CellFinding, Cost, Curve, Findings, Interval, Limits};
 use maud::{Markup, html};
 
 use crate::html_answer::{half_power_size, share};
@@ -9,7 +9,7 @@ use crate::html_format::{UNKNOWN, ends, heading, number, path_words, size};
 /// A heading of a column: its words, and the definition that it is linked to.
 pub(crate) type Column = (&'static str, Option<&'static str>);
 
-/// The section with the three tables; nothing where all are empty.
+/// The section with the tables; nothing where all are empty.
 pub fn half_power_and_cost(findings: &Findings) -> Markup {
     html! {
         @if !findings.curves.is_empty() || !findings.cost.is_empty() {
@@ -19,6 +19,7 @@ pub fn half_power_and_cost(findings: &Findings) -> Markup {
                 (half_power(&findings.curves))
                 (limits(&findings.limits))
                 (cost(&findings.cost))
+                (attribution(&findings.attribution, &findings.cells))
             }
         }
     }
@@ -148,6 +149,48 @@ fn cost(costs: &[Cost]) -> Markup {
         }
     };
     html! { @if !costs.is_empty() { (wide_table("What it costs the processor", &columns, body)) } }
+}
+
+/// Who spent the processors' time, and what nobody was charged for.
+fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
+    let columns: [Column; 7] = [
+        ("Path", None),
+        ("Charged, cores", Some("charged")),
+        ("Elsewhere", Some("unseen")),
+        ("Interrupts", Some("unseen")),
+        ("Deferred interrupts", Some("unseen")),
+        ("Not attributed", Some("unseen")),
+        ("Unseen, µs a request", Some("unseen")),
+    ];
+    let cores = |cores: Option<f64>| cores.map_or_else(|| UNKNOWN.to_string(), |cores| format!("{cores:.2}"));
+    let body = html! {
+        tbody {
+            @for path in attributions {
+                tr {
+                    th scope="row" { (heading(&path.path)) small { "from " (path.cells) " cells" } }
+                    td.number { (cores(Some(path.charged_cores))) }
+                    td.number { (cores(Some(path.elsewhere_cores))) }
+                    td.number { (cores(Some(path.irq_cores))) }
+                    td.number { (cores(Some(path.softirq_cores))) }
+                    td.number { (cores(path.unattributed_cores)) }
+                    td.number { (unseen(path, cells)) }
+                }
+            }
+        }
+    };
+    html! { @if !attributions.is_empty() { (wide_table("Where the processors' time went", &columns, body)) } }
+}
+
+/// The least and the most that the soaker lost beyond the charge, over the path's cells.
+fn unseen(path: &Attribution, cells: &[CellFinding]) -> String {
+    let of_path = |cell: &&CellFinding| (cell.pattern, cell.cache, cell.rw) == (path.pattern, path.cache, path.rw);
+    let mut all: Vec<f64> = cells.iter().filter(of_path).filter_map(|cell| cell.unseen_us).collect();
+    all.sort_by(f64::total_cmp);
+    match all[..] {
+        [] => UNKNOWN.to_string(),
+        [only] => number(only),
+        [least, .., most] => range([least, most]),
+    }
 }
 
 fn range([smallest, largest]: [f64; 2]) -> String {

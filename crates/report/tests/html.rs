@@ -3,7 +3,7 @@
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
 
-use analyse::Findings;
+use analyse::{Attribution, Findings};
 use record::{Machine, Record};
 use sample_report::sample;
 
@@ -184,4 +184,30 @@ fn each_level_shows_both_figures_and_unknown_is_said() {
     let figure = &page[page.find("<ol class=\"figure-one\"").unwrap()..from];
     assert!(figure.contains("<b>PCIe link</b><span>1,970 (1,730)</span><small>the narrowest</small>"), "{figure}");
     assert!(figure.contains("<b>Media</b><span>unknown (1,730)</span>"), "{figure}");
+}
+
+#[test]
+fn the_page_says_where_the_processors_time_went() {
+    let (mut findings, records) = sample();
+    let cell = findings.cells[0].clone();
+    findings.cells[0].unseen_us = Some(3.25);
+    findings.attribution = vec![Attribution {
+        path: "random direct read".to_string(),
+        rw: cell.rw,
+        pattern: cell.pattern,
+        cache: cell.cache,
+        charged_cores: 0.31,
+        elsewhere_cores: 0.07,
+        irq_cores: 0.02,
+        softirq_cores: 0.05,
+        unattributed_cores: None,
+        soaker_cores: None,
+        cells: 4,
+    }];
+    let page = page(&findings, &records);
+    let table = &page[page.find("Where the processors' time went").expect("no such table")..];
+    let table = &table[..table.find("</table>").unwrap()];
+    for wanted in ["0.31", "0.07", "0.02", "0.05", "3.25", "from 4 cells"] {
+        assert!(table.contains(wanted), "{wanted} is missing in {table}");
+    }
 }

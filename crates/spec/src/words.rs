@@ -258,6 +258,16 @@ impl Rw {
 }
 
 impl EngineName {
+    /// Whether it carries requests to storage that is really there.
+    pub fn is_for_storage(self) -> bool {
+        !matches!(self, Self::Auto | Self::Null | Self::Simulated | Self::Memory)
+    }
+
+    /// Whether it carries out one request after the other, whatever the depth.
+    pub fn is_in_turn(self) -> bool {
+        matches!(self, Self::Sync | Self::Mmap)
+    }
+
     /// Whether it is io_uring in one of its forms.
     pub fn is_io_uring(self) -> bool {
         matches!(self, Self::IoUring | Self::Plain | Self::Sqpoll | Self::Iopoll)

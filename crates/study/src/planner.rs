@@ -30,7 +30,7 @@ const SOAKER_LENGTH: f64 = 1.5;
 pub struct Observation {
     /// What was asked.
     pub run: Run,
-    /// What it gave, in MB/s; 0 where nothing moved.
+    /// What it gave, in MB/s, as the analysis counts it: without a trimmed start; 0 where nothing moved.
     pub mbps: f64,
     /// Charged processor time a byte, in nanoseconds.
     pub charged_ns_per_byte: f64,
@@ -55,7 +55,7 @@ impl From<&Record> for Observation {
         let held = record.cached_bytes.map_or(0.0, |bytes| bytes as f64 / record.span_bytes.max(1) as f64);
         Self {
             run: record.run,
-            mbps: record.mbps(),
+            mbps: analyse::run_mbps(record),
             charged_ns_per_byte: record.cpu.charged_ns() as f64 / bytes,
             soaker_ns_per_byte: record.cpu.soaker.as_ref().map(|soaker| soaker.lost_ns as f64 / bytes),
             failed: !record.errors.is_empty(),

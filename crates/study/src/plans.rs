@@ -7,6 +7,7 @@
 
 mod allocation;
 mod anatomy;
+mod engines;
 mod memory;
 mod mirror;
 mod scaling;
@@ -37,6 +38,7 @@ pub(crate) struct Cell {
 pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, String> {
     let cells = match experiment {
         Experiment::Sequential | Experiment::Random => return Ok(Vec::new()),
+        Experiment::Engines => engines::plan(ask)?,
         Experiment::Memory => memory::plan(ask)?,
         Experiment::Scaling => scaling::plan(ask)?,
         Experiment::Mirror => mirror::plan(ask)?,
@@ -54,12 +56,19 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
     }
 }
 
-/// The experiments of a question that cannot be run in this environment.
+/// The experiments of a question, and the parts of them, that cannot be run in this environment.
 pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> {
     let ask = Ask { question, environment };
-    let why =
-        |experiment: &Experiment| plan(*experiment, &ask).err().map(|why| LeftOut { experiment: *experiment, why });
-    question.experiments.iter().filter_map(why).collect()
+    let whys = |experiment: &Experiment| match (plan(*experiment, &ask), experiment) {
+        (Err(why), _) => vec![why],
+        (Ok(_), Experiment::Engines) => engines::missing(&ask),
+        (Ok(_), _) => Vec::new(),
+    };
+    let left_out = |experiment: &Experiment| {
+        let experiment = *experiment;
+        whys(&experiment).into_iter().map(move |why| LeftOut { experiment, why })
+    };
+    question.experiments.iter().flat_map(left_out).collect()
 }
 
 impl Cell {
