@@ -10,10 +10,12 @@ mod bands;
 mod engines;
 mod memory;
 mod mirror;
+mod part_of;
 mod ratio;
 mod rows;
 pub(crate) mod scaling;
 mod section;
+mod streams;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -27,6 +29,7 @@ pub use mirror::MirrorRow;
 pub use rows::{AllocationRow, AnatomyRow, EngineRow, MemoryRow, Rows, ZoneRow};
 pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
+pub use streams::StreamRow;
 
 use crate::CellFinding;
 use crate::cells::cell_of;
@@ -67,6 +70,7 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Scaling => Some(scaling::TELLER),
         Experiment::Mirror => Some(mirror::TELLER),
         Experiment::Allocation => Some(allocation::TELLER),
+        Experiment::Streams => Some(streams::TELLER),
         Experiment::Zones => Some(zones::TELLER),
         Experiment::Anatomy => Some(anatomy::TELLER),
         _ => None,

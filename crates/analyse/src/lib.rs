@@ -55,7 +55,7 @@ pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
     AllocationRow, AnatomyRow, Axis, EngineRow, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture,
-    PictureKind, Point, Rows, ScalingRow, ZoneRow, loop_ns_per_kib, memory,
+    PictureKind, Point, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,

@@ -62,3 +62,24 @@ fn engines_on_a_disk_differ_by_the_depth_they_can_keep() {
     assert!(rows.iter().all(|row| row["cache"] == "device"), "a simulated disk has no page cache");
     golden(&page, "engines", "engines");
 }
+
+/// One disk that serves in order of submission: streams share it without loss, and random readers take their turns.
+#[test]
+fn streams_of_a_disk_without_places_share_it_and_readers_take_their_turns() {
+    let (findings, page) = study("sim:fixed=80us,rate=500MB/s,noise=1%", "streams", &[]);
+    let rows = findings["streams"].as_array().unwrap();
+    let (stream_us, reader_us) = (80.0 + 65_536.0 / 500.0, 80.0 + 8_192.0 / 500.0);
+    let figure = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    for row in rows {
+        let readers = figure(row, "randoms");
+        let depth = figure(row, "iodepth");
+        let share = depth * stream_us / (depth * stream_us + readers * reader_us);
+        assert!((figure(row, "of_one") / share - 1.0).abs() < 0.03, "{share}: {row}");
+        if readers > 0.0 {
+            let iops = readers * 1e6 / (depth * stream_us + readers * reader_us);
+            assert!((figure(row, "readers_iops") / iops - 1.0).abs() < 0.03, "{iops}: {row}");
+        }
+    }
+    assert_eq!(rows.len(), 8, "{rows:?}");
+    golden(&page, "streams", "streams");
+}

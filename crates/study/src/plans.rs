@@ -11,6 +11,7 @@ mod engines;
 mod memory;
 mod mirror;
 mod scaling;
+mod streams;
 mod zones;
 
 use record::{Environment, LeftOut, Surroundings, TargetKind};
@@ -43,6 +44,7 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Scaling => scaling::plan(ask)?,
         Experiment::Mirror => mirror::plan(ask)?,
         Experiment::Allocation => allocation::plan(ask)?,
+        Experiment::Streams => streams::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
         Experiment::Anatomy => anatomy::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use spec::{Cache, EngineName, Kernel, Layout, Pattern};
 
-use super::{MirrorRow, ScalingRow};
+use super::{MirrorRow, ScalingRow, StreamRow};
 
 /// All lists; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -19,6 +19,8 @@ pub struct Rows {
     pub allocation: Vec<AllocationRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
     pub zones: Vec<ZoneRow>,
+    /// Sequential streams side by side, and one among random readers.
+    pub streams: Vec<StreamRow>,
     /// The speed of memory, kernel by kernel.
     pub memory: Vec<MemoryRow>,
     /// Where a request's time goes, a row a phase.

@@ -1,0 +1,157 @@
+//! `streams`: what do several sequential streams take from each other, and what random readers from one of them?
+
+use serde::Serialize;
+use spec::Cache;
+
+use super::part_of::{differs, ratio};
+use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
+use crate::cells::some_mean;
+use crate::{Interval, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "What do several sequential streams take from each other, and what do random readers take from one of them?",
+    papers: "Neither study measured it: that of 1998 left streams that share a disk to further work. Both knew why it \
+             matters: a disk with an arm loses milliseconds whenever it turns from one place to another. A drive \
+             without an arm has nothing to lose there but what it, or the kernel, fetches ahead.",
+    tell,
+};
+
+/// Sequential streams side by side, or one among random readers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StreamRow {
+    /// Whether the page cache took part.
+    pub cache: Cache,
+    /// Requests in flight, of all streams together.
+    pub iodepth: u32,
+    /// Sequential streams.
+    pub streams: u32,
+    /// Random readers beside them.
+    pub randoms: u32,
+    /// Throughput of all streams together in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The same as a share of a single stream alone; `None` where that is not known.
+    pub of_one: Option<f64>,
+    /// Requests of 8 KiB a second that all random readers got.
+    pub readers_iops: Option<f64>,
+}
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let cells: Vec<&ExperimentCell> = evidence.sound().collect();
+    rows.streams.extend(cells.iter().map(|cell| row(cell, alone(&cells, cell))));
+    rows.streams.sort_by_key(|row| (row.cache, row.iodepth, row.randoms, row.streams));
+    let sentences: Vec<String> = [side_by_side(&cells), among_readers(&cells)].into_iter().flatten().collect();
+    let answer =
+        if sentences.is_empty() { "No stream was measured beside another.".into() } else { sentences.join(" ") };
+    let pictures = [picture_of_streams(&rows.streams), picture_of_readers(&rows.streams)];
+    Told { answer, pictures: pictures.into_iter().flatten().collect() }
+}
+
+/// The single stream alone that a cell is to be held against.
+fn alone<'a>(cells: &[&'a ExperimentCell<'a>], cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
+    let same = |other: &&&ExperimentCell| {
+        let (one, this) = (&other.workload, &cell.workload);
+        (one.cache, one.iodepth, one.twist.streams, one.twist.randoms) == (this.cache, this.iodepth, 1, 0)
+    };
+    cells.iter().find(same).copied()
+}
+
+fn row(cell: &ExperimentCell, alone: Option<&ExperimentCell>) -> StreamRow {
+    let Interval { value, low, high } = cell.finding.mbps;
+    StreamRow {
+        cache: cell.workload.cache,
+        iodepth: cell.workload.iodepth,
+        streams: cell.workload.twist.streams,
+        randoms: cell.workload.twist.randoms,
+        mbps: value,
+        low,
+        high,
+        of_one: alone.map(|alone| value / alone.finding.mbps.value),
+        readers_iops: some_mean(cell.records.iter().filter_map(|record| record.beside_iops())),
+    }
+}
+
+/// How the most streams stand to a single one, for each cache setting.
+fn side_by_side(cells: &[&ExperimentCell]) -> Option<String> {
+    let clause = |cache: Cache| {
+        let many = cells.iter().filter(|cell| cell.workload.cache == cache && cell.workload.twist.streams > 1);
+        let most = many.max_by_key(|cell| cell.workload.twist.streams)?;
+        let one = alone(cells, most)?;
+        let (count, mbps) = (most.workload.twist.streams, most.finding.mbps.value);
+        let figures = format!("{} against {}", format::mbps(mbps), format::mbps(one.finding.mbps.value));
+        let verdict = match ratio(most, one) {
+            Some(share) if differs(&share) => format!("{} of one ({figures})", format::percent(share.value)),
+            Some(_) => format!("no more or less than one, as far as can be told ({figures})"),
+            None => format!("{figures} of one, of a single run each"),
+        };
+        Some(format!("{count} {} streams together give {verdict}", words(cache)))
+    };
+    let clauses: Vec<String> = [Cache::Device, Cache::Both].into_iter().filter_map(clause).collect();
+    (!clauses.is_empty()).then(|| clauses.join("; ") + ".")
+}
+
+/// What a stream keeps among the most random readers.
+fn among_readers(cells: &[&ExperimentCell]) -> Option<String> {
+    let readers = |cell: &&&ExperimentCell| cell.workload.twist.randoms;
+    let direct = cells.iter().filter(|cell| cell.workload.cache.direct() && cell.workload.twist.randoms > 0);
+    let most = direct.max_by_key(readers)?;
+    let share = ratio(most, alone(cells, most)?);
+    let kept = match share {
+        Some(share) if differs(&share) => format!("keeps {}", format::percent(share.value)),
+        _ => "loses nothing that could be told from chance".to_string(),
+    };
+    let row = row(most, None);
+    let gain = row
+        .readers_iops
+        .map_or(String::new(), |iops| format!(", while they get {} reads a second", format::number(iops)));
+    Some(format!("Among {} random readers a stream {} deep {kept}{gain}.", row.randoms, row.iodepth))
+}
+
+fn words(cache: Cache) -> &'static str {
+    if cache.direct() { "direct" } else { "buffered" }
+}
+
+fn picture_of_streams(rows: &[StreamRow]) -> Option<Picture> {
+    // The depth at which several streams were measured; a single one among readers has another.
+    let depth = |cache| rows.iter().find(|row| row.cache == cache && row.streams > 1).map(|row| row.iodepth);
+    let line = |cache: Cache| {
+        let shown =
+            rows.iter().filter(|row| row.cache == cache && row.randoms == 0 && Some(row.iodepth) == depth(cache));
+        let point = |row: &StreamRow| Point::at(row.streams.into(), row.streams.to_string(), interval(row));
+        let points: Vec<Point> = shown.map(point).collect();
+        (points.len() > 1).then(|| Line { name: words(cache).to_string(), points })
+    };
+    picture(
+        "Streams side by side",
+        Axis::log("Sequential streams"),
+        [Cache::Device, Cache::Both].into_iter().filter_map(line),
+    )
+}
+
+fn picture_of_readers(rows: &[StreamRow]) -> Option<Picture> {
+    let line = |cache: Cache| {
+        let depth = rows.iter().find(|row| row.cache == cache && row.randoms > 0)?.iodepth;
+        let shown = rows.iter().filter(|row| row.cache == cache && row.streams == 1 && row.iodepth == depth);
+        let point = |row: &StreamRow| Point::at(row.randoms.into(), row.randoms.to_string(), interval(row));
+        let points: Vec<Point> = shown.map(point).collect();
+        (points.len() > 1).then(|| Line { name: words(cache).to_string(), points })
+    };
+    picture(
+        "One stream among random readers",
+        Axis::even("Random readers"),
+        [Cache::Device, Cache::Both].into_iter().filter_map(line),
+    )
+}
+
+fn picture(title: &str, x: Axis, lines: impl Iterator<Item = Line>) -> Option<Picture> {
+    let lines: Vec<Line> = lines.collect();
+    let y = Axis::even("Streams together, MB/s");
+    (!lines.is_empty()).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
+}
+
+fn interval(row: &StreamRow) -> Interval {
+    Interval { value: row.mbps, low: row.low, high: row.high }
+}
