@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Do halfpower and fio see the same disk? Runs both on one file with equal settings, in turn, and prints the ratio
-# of their throughputs for each cell: the median over the pairs, with the least and the greatest.
+# Do halfpower and fio see the same disk, and who tells what a request costs the processors? Runs both on one file with
+# equal settings, in turn, and prints the ratio of their throughputs for each cell: the median over the pairs, with the
+# least and the greatest. Then the processor bills side by side (bills.py): each one's own account, and the machine's.
 #
 #   bench/against-fio.sh [FOLDER]      PAIRS=7 RUNTIME=2 SIZE=1g HALFPOWER=target/release/halfpower
 #
@@ -59,3 +60,5 @@ for (rw, bs, iodepth), pairs in cells.items():
     ours, theirs = (statistics.median(side) for side in zip(*pairs))
     print(f"{rw:10}{bs:>4}{iodepth:>6}{ours:16.1f}{theirs:12.1f}{statistics.median(ratios):8.3f}  ({min(ratios):.3f} to {max(ratios):.3f})")
 PYTHON
+
+"$(dirname "$0")/bills.py" --halfpower "$halfpower" --pairs "$pairs" --runtime "$runtime" "$data"

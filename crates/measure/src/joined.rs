@@ -70,9 +70,9 @@ impl Joined {
         Ok(Arrangement { members, way })
     }
 
-    /// What each member's bytes must be a multiple of, so that a stripe of them has no rest.
-    pub fn unit(&self) -> u64 {
-        if self.count > 1 { self.chunk.0 } else { 1 }
+    /// As many of a member's bytes as make whole chunks, so that a stripe of them has no rest.
+    pub fn whole(&self, bytes: u64) -> u64 {
+        if self.count > 1 { bytes - bytes % self.chunk.0 } else { bytes }
     }
 }
 

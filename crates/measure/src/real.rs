@@ -151,8 +151,7 @@ impl RealPlace {
 
     /// Bytes that every member has, without what is left of the last chunk.
     fn common_bytes(&self) -> u64 {
-        let least = self.members.iter().map(|member| member.span_bytes).min().unwrap_or(self.span_bytes);
-        least - least % self.joined.unit()
+        self.joined.whole(self.members.iter().map(|member| member.span_bytes).min().unwrap_or(self.span_bytes))
     }
 
     /// What experiments can do here.
@@ -258,8 +257,7 @@ impl RealPlace {
             let (never, no_limit) = (AtomicBool::new(false), Nanos(u64::MAX / 2));
             layout::lay_out(&self.path(), span, self.wanted.seed, no_limit, &never, open)?;
         }
-        let ledgers = self.ledgers.iter().flat_map(|ledgers| &ledgers.each);
-        ledgers.for_each(|ledger| ledger.was_read_back(0..span));
+        self.ledgers.iter().flat_map(|all| &all.each).for_each(|ledger| ledger.was_read_back(0..span));
         Ok(())
     }
 
