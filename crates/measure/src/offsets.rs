@@ -68,7 +68,7 @@ impl Offsets {
         let block_bytes = workload.bs.0;
         let streams = u64::from(workload.twist.streams.max(1));
         // What is left over when each stream has its part belongs to none.
-        let first = range.start + workload.twist.shift.0;
+        let first = range.start;
         let part = range.end.saturating_sub(first) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");

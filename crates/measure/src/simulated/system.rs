@@ -123,7 +123,11 @@ impl Machine {
         match layout {
             Layout::Written => Ok(Allocation::Existing),
             Layout::New | Layout::Append | Layout::Truncated => Ok(Allocation::Growing),
-            Layout::LastFirst => Ok(Allocation::Zeroing),
+            Layout::LastFirst => Err(self.refused(
+                "layout",
+                layout,
+                "its file system is modelled for files that grow from their first byte on",
+            )),
             Layout::Fallocated => {
                 Err(self.refused("layout", layout, "its file system has no blocks that are there and unwritten"))
             }
@@ -189,7 +193,7 @@ impl Machine {
     /// The part of `stack` that a workload uses: of each disk, where each is driven for itself.
     fn range(&self, stack: &Stack, each: bool, workload: &Workload) -> Range<u64> {
         let holds = if each { stack.disk_bytes() } else { stack.bytes() };
-        workload.twist.used(self.span_bytes.min(holds))
+        workload.twist.reached(self.span_bytes.min(holds))
     }
 
     /// Whether requests come over a wire, so that the application's machine is not the one with the disks.
@@ -279,9 +283,8 @@ impl Subject for Machine {
             return Ok(Opened { engine: Box::new(engine), account, depth, range });
         }
         let streams = run.workload.rw.pattern() == Pattern::Sequential;
-        let shifted = range.start + run.workload.twist.shift.0..range.end;
         let engine = EachMember::new(engine, members, stride);
-        let engine = if streams { engine.streaming(depth, shifted) } else { engine };
+        let engine = if streams { engine.streaming(depth, range.clone()) } else { engine };
         let engine = Box::new(engine);
         Ok(Opened { engine, account, depth, range })
     }
