@@ -67,8 +67,8 @@ pub struct QuestionArgs {
     /// A folder, a file, a block device or sim:CONSTANTS
     #[arg(default_value = ".", value_parser = target)]
     pub target: Target,
-    /// Experiments to run, by name, or all: sequential, random, buffered, allocation, alignment, scaling, mirror,
-    /// zones, burst, memory, durability, engines, processors, streams, anatomy, price
+    /// Experiments to run, by name, or all: sequential, random, allocation, scaling, mirror, zones, memory, engines,
+    /// streams, anatomy
     #[arg(long, value_parser = experiments, default_value = "sequential,random")]
     pub experiments: std::vec::Vec<Experiment>,
     /// Directions to measure: read, write
@@ -98,7 +98,7 @@ pub struct QuestionArgs {
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
     /// What the target costs, in any currency, for the experiment price
-    #[arg(long, value_parser = price)]
+    #[arg(long, hide = true, value_parser = price)]
     pub price: Option<f64>,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -289,8 +289,14 @@ pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
 /// Experiments by name; `all` is every one of them.
 fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     let mut experiments = spec::list(text, |item| match item {
-        "all" => Ok(Experiment::ALL.to_vec()),
-        name => name.parse().map(|experiment| vec![experiment]),
+        "all" => Ok(Experiment::OFFERED.to_vec()),
+        name => match name.parse() {
+            Ok(experiment) if Experiment::OFFERED.contains(&experiment) => Ok(vec![experiment]),
+            _ => {
+                let words: Vec<&str> = Experiment::OFFERED.iter().map(|experiment| experiment.word()).collect();
+                Err(ParseError::new(name, 0, format!("no such experiment; all, or some of {}", words.join(", "))))
+            }
+        },
     })?;
     experiments.sort_unstable();
     experiments.dedup();

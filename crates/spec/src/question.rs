@@ -48,6 +48,20 @@ words! {
 }
 
 impl Experiment {
+    /// The experiments that can be asked for: those with a plan and an analysis.
+    pub const OFFERED: &'static [Self] = &[
+        Self::Sequential,
+        Self::Random,
+        Self::Allocation,
+        Self::Scaling,
+        Self::Mirror,
+        Self::Zones,
+        Self::Memory,
+        Self::Engines,
+        Self::Streams,
+        Self::Anatomy,
+    ];
+
     /// The order of offsets, of the two experiments that walk block size and depth.
     pub fn pattern(self) -> Option<Pattern> {
         match self {
