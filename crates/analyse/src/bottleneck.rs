@@ -16,7 +16,7 @@ use crate::regime::{Regime, Regimes};
 use crate::{Bottleneck, CellFinding, Interval, LevelFinding, format};
 
 /// Share of an advertised peak from which on the level that advertises it is the limit.
-const AT_PEAK: f64 = 0.9;
+pub(crate) const AT_PEAK: f64 = 0.9;
 /// Share of the processors a run can use from which on they are the limit.
 const FULL: f64 = 0.9;
 /// Share of a ceiling that was seen from which on a cell stands on it.
@@ -54,6 +54,8 @@ struct Verdict {
     why: String,
     /// What stops it and how that is known, for whoever reads one sentence: to stand after a colon, without its stop.
     short: String,
+    /// What would show that it is something else, likewise.
+    falsified_by: String,
 }
 
 /// What stops the path.
@@ -65,7 +67,8 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
         }
         let why = nothing_to_judge(evidence.cells);
         let sentence = format!("What stops it is not known. {why}");
-        let bottleneck = Bottleneck { level: "unknown".into(), why, next: "unknown".into() };
+        let bottleneck =
+            Bottleneck { level: "unknown".into(), why, next: "unknown".into(), falsified_by: String::new() };
         return Judgement { ladder, bottleneck, sentence };
     };
     let verdict = at_advertised_peak(evidence, path, cell)
@@ -81,8 +84,9 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
     let next = next(evidence, regimes, cell, &verdict.level);
     mark(&mut ladder, &verdict.level, cell);
     let sentence = format!("What stops it: {}.", verdict.short);
-    let why = verdict.why + &small_requests(evidence);
-    Judgement { ladder, bottleneck: Bottleneck { level: verdict.level, why, next }, sentence }
+    let Verdict { level, why, falsified_by, .. } = verdict;
+    let why = why + &small_requests(evidence);
+    Judgement { ladder, bottleneck: Bottleneck { level, why, next, falsified_by }, sentence }
 }
 
 /// What stops members side by side, where nothing else was measured.
@@ -92,7 +96,8 @@ fn at_shared_path(mut ladder: Vec<LevelFinding>, shared: &Level) -> Judgement {
     let sentence = format!("What stops it: the {level}, {}.", shared.source);
     let why = format!("Members side by side do not add up any more: {}.", shared.source);
     let next = "the members themselves, each at what it gives alone".to_string();
-    Judgement { ladder, bottleneck: Bottleneck { level, why, next }, sentence }
+    let falsified_by = "more from another number of members with the path as it is".to_string();
+    Judgement { ladder, bottleneck: Bottleneck { level, why, next, falsified_by }, sentence }
 }
 
 impl<'a> Evidence<'a> {
@@ -147,7 +152,8 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
                 )
             }
         };
-        return Some(Verdict { level: name, why: format!("{}: {why}.", reach(path, cell)), short });
+        let falsified_by = wider(&mbps, &name);
+        return Some(Verdict { level: name, why: format!("{}: {why}.", reach(path, cell)), short, falsified_by });
     }
     let requests = |level: &&Level| {
         let holds = level.direction.is_none_or(|direction| direction == path.rw);
@@ -165,7 +171,13 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
         level.source
     );
     let short = format!("the {}, which admits {}; {share} of that was reached", level_name(level), format::iops(pap));
-    Some(Verdict { level: level_name(level), why, short })
+    let falsified_by = wider(&format::iops(pap), &level_name(level));
+    Some(Verdict { level: level_name(level), why, short, falsified_by })
+}
+
+/// What would show that a level with a known limit is not what stops the path.
+fn wider(limit: &str, level: &str) -> String {
+    format!("a run above {limit} that no cache answered, or the same rate once the {level} lets more through")
 }
 
 /// Processors that the run's requests can be issued from.
@@ -187,7 +199,8 @@ fn at_full_processor(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindin
     };
     let why = format!("{} and keep {} busy {}.", reach(path, cell), of, format::percent(share.min(1.0)));
     let short = format!("the processor; the fastest run keeps {of} busy {}", format::percent(share.min(1.0)));
-    Some(Verdict { level: "processor".to_string(), why, short })
+    let falsified_by = "the same rate with more processors, or with an engine that takes less of them for each request";
+    Some(Verdict { level: "processor".to_string(), why, short, falsified_by: falsified_by.to_string() })
 }
 
 fn processors(count: f64) -> String {
@@ -235,7 +248,10 @@ fn at_unnamed_ceiling(
         format::size(low.1 as f64),
         low.0
     );
-    Some(Verdict { level: UNNAMED.to_string(), why, short })
+    let falsified_by = format!(
+        "a run well above {ceiling} by other sizes or depths, or a ceiling elsewhere from the same settings on another day"
+    );
+    Some(Verdict { level: UNNAMED.to_string(), why, short, falsified_by })
 }
 
 /// More depth brings no more, at the best cell's block size: the device, by its own number of requests side by
@@ -272,7 +288,12 @@ fn at_full_device(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) ->
     };
     let short =
         format!("the device; {}", why.strip_prefix("the device ").map_or(why.clone(), |rest| format!("it {rest}")));
-    Some(Verdict { level: "device".to_string(), why: format!("{}; {why}.", reach(path, cell)), short })
+    let falsified_by = format!(
+        "more from {} deep, or two such devices side by side that give no more than one (a path that they share)",
+        2 * cell.iodepth
+    );
+    let why = format!("{}; {why}.", reach(path, cell));
+    Some(Verdict { level: "device".to_string(), why, short, falsified_by })
 }
 
 fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Verdict {
@@ -296,7 +317,8 @@ fn at_latency(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) -> Ver
         reach(path, cell)
     );
     let short = format!("the time that the device takes for each request; {more}");
-    Verdict { level: "device".to_string(), why, short }
+    let falsified_by = format!("no more from {} deep", 2 * cell.iodepth);
+    Verdict { level: "device".to_string(), why, short, falsified_by }
 }
 
 /// The usable cells next to `cell` in depth, at its block size and threads: the shallower and the deeper.

@@ -7,6 +7,7 @@
 mod allocation;
 mod anatomy;
 mod bands;
+pub(crate) mod burst;
 mod engines;
 mod memory;
 mod mirror;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use record::{Environment, Record};
 use spec::{EngineName, Experiment, Question, Workload};
 
+pub use burst::{BurstRow, Hit, HitRow, OverheadRow};
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
 pub use mirror::MirrorRow;
@@ -72,6 +74,7 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Allocation => Some(allocation::TELLER),
         Experiment::Streams => Some(streams::TELLER),
         Experiment::Zones => Some(zones::TELLER),
+        Experiment::Burst => Some(burst::TELLER),
         Experiment::Anatomy => Some(anatomy::TELLER),
         _ => None,
     }

@@ -89,6 +89,8 @@ pub struct Bottleneck {
     pub why: String,
     /// What would stop it next, were this lifted.
     pub next: String,
+    /// What one would have to see for it to be something else; empty where nothing is known to stop it.
+    pub falsified_by: String,
 }
 
 /// Throughput against block size at one depth.

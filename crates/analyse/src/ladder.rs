@@ -4,8 +4,12 @@
 use record::{Environment, Level};
 use spec::{Direction, Question};
 
+use crate::bottleneck::AT_PEAK;
+use crate::experiments::burst::measured_link;
+use crate::experiments::scaling::shared_levels;
+use crate::format::percent;
 use crate::path::leading;
-use crate::{CellFinding, LevelFinding};
+use crate::{CellFinding, LevelFinding, Rows};
 
 /// Levels that are not on the way of a direct transfer to the medium: their peaks are the host's own.
 const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
@@ -28,6 +32,34 @@ pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
         None => levels.push(Level { name: "data sheet".to_string(), pap: Some(peak), source, ..Level::default() }),
     }
     levels
+}
+
+/// The levels with those that experiments have shown: controller and link before the medium, and what members share.
+pub(crate) fn with_measured(levels: &[Level], rows: &Rows) -> Vec<Level> {
+    let mut known = levels.to_vec();
+    if let Some(link) = measured_link(rows) {
+        let link = known_by_name(link, levels);
+        let medium = medium(levels, Direction::Read);
+        let place = known.iter().position(|level| level_name(level) == medium).unwrap_or(known.len());
+        known.insert(place, link);
+    }
+    known.extend(shared_levels(rows));
+    known
+}
+
+/// What the same few blocks came at, where it all but reaches what another level is known to let through: it is then
+/// that level's limit that was seen, and none of its own.
+fn known_by_name(link: Level, levels: &[Level]) -> Level {
+    let Some(seen) = link.attainable.map(|rate| rate.mbps()) else { return link };
+    let of_path = levels.iter().filter(|level| !is_of_the_host(level) && level.name != medium(levels, Direction::Read));
+    let limits = of_path.filter_map(|level| Some((level_name(level), limit_mbps(level, Direction::Read)?)));
+    match limits.reduce(|low, next| if next.1 < low.1 { next } else { low }) {
+        Some((name, limit)) if seen >= AT_PEAK * limit => {
+            let source = format!("{}: {} of what the {name} lets through", link.source, percent(seen / limit));
+            Level { attainable: None, source, ..link }
+        }
+        _ => link,
+    }
 }
 
 /// Peak advertised performance of one level in MB/s, where it holds for `rw` and is a number.

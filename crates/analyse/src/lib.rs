@@ -39,7 +39,7 @@ mod warm_up;
 mod warnings;
 mod witness;
 
-use record::{Environment, Level, Record};
+use record::{Environment, Record};
 use spec::Question;
 
 pub use advice::advice;
@@ -54,8 +54,8 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    AllocationRow, AnatomyRow, Axis, EngineRow, ExperimentFinding, LimitedBy, Line, MemoryRow, MirrorRow, Picture,
-    PictureKind, Point, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
+    AllocationRow, AnatomyRow, Axis, BurstRow, EngineRow, ExperimentFinding, Hit, HitRow, LimitedBy, Line, MemoryRow,
+    MirrorRow, OverheadRow, Picture, PictureKind, Point, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
@@ -69,7 +69,6 @@ pub use limits::limits;
 pub use steady::{Burst, Steadiness, judge};
 
 use bottleneck::Evidence;
-use experiments::scaling::shared_levels;
 use path::{Path, paths};
 use regime::{Regimes, regimes};
 use warnings::{Grounds, warnings};
@@ -92,8 +91,10 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
     let virtualised = environment.machine.virtualised.is_some();
-    let known: Vec<Level> = levels.iter().cloned().chain(shared_levels(&rows)).collect();
-    let judgement = bottleneck::judge(&Evidence { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
+    let known = ladder::with_measured(&levels, &rows);
+    let mut judgement =
+        bottleneck::judge(&Evidence { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
+    experiments::burst::with_measured_rate(&mut judgement.ladder, &rows);
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {

@@ -2,27 +2,11 @@
 //! that stands in their reports.
 
 mod page;
-
-use std::process::Command;
+mod studied;
 
 use page::golden;
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// The findings of a study, and its page.
-fn study(target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
-    let folder = TempDir::new().unwrap();
-    let words = ["study", target, "--experiments", experiment, "--budget", "60s", "--json"];
-    let output = Command::new(env!("CARGO_BIN_EXE_halfpower"))
-        .current_dir(folder.path())
-        .args(words)
-        .args(more)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
-    (serde_json::from_slice(&output.stdout).unwrap(), page)
-}
+use studied::study;
 
 #[test]
 fn a_disk_without_tracks_is_one_zone() {

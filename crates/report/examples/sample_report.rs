@@ -384,6 +384,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
             level: "PCIe link".to_string(),
             why: "Reads at every depth from 8 on end at 1730 MB/s, 88% of the link's 1970 MB/s.".to_string(),
             next: "With more lanes the processor would be next: one core saturates at 5240 MB/s.".to_string(),
+            falsified_by: "a run above 1970 MB/s that no cache answered".to_string(),
         },
         curves: curves(&cells),
         limits: WAYS.iter().map(limits).collect(),

@@ -178,6 +178,10 @@ fn bottleneck(findings: &Findings) -> Markup {
                     dt { "What would be next" }
                     dd { (heading(&narrowest.next)) }
                 }
+                @if !narrowest.falsified_by.is_empty() {
+                    dt { "What would show otherwise" }
+                    dd { (heading(&narrowest.falsified_by)) "." }
+                }
             }
         }
     }

@@ -56,6 +56,7 @@ impl Experiment {
         Self::Scaling,
         Self::Mirror,
         Self::Zones,
+        Self::Burst,
         Self::Memory,
         Self::Engines,
         Self::Streams,

@@ -7,6 +7,7 @@
 
 mod allocation;
 mod anatomy;
+mod burst;
 mod engines;
 mod memory;
 mod mirror;
@@ -46,6 +47,7 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Allocation => allocation::plan(ask)?,
         Experiment::Streams => streams::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
+        Experiment::Burst => burst::plan(ask)?,
         Experiment::Anatomy => anatomy::plan(ask)?,
         _ => return Err("this experiment is not built in yet".to_string()),
     };

@@ -72,6 +72,11 @@ impl Ratio {
         Interval { value: log_ratio.exp(), low: (log_ratio - reach).exp(), high: (log_ratio + reach).exp() }
     }
 
+    /// Whether runs were repeated, so that the interval means something.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
     /// Whether it is more than one and chance does not make it so.
     pub fn is_more(&self) -> bool {
         self.known && self.interval().low > 1.0

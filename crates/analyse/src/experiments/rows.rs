@@ -4,7 +4,7 @@
 use serde::Serialize;
 use spec::{Cache, EngineName, Kernel, Layout, Pattern};
 
-use super::{MirrorRow, ScalingRow, StreamRow};
+use super::{BurstRow, HitRow, MirrorRow, OverheadRow, ScalingRow, StreamRow};
 
 /// All lists; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -19,6 +19,12 @@ pub struct Rows {
     pub allocation: Vec<AllocationRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
     pub zones: Vec<ZoneRow>,
+    /// The same few blocks again and again, by so many members.
+    pub burst: Vec<BurstRow>,
+    /// What a request for the same block again costs in time; one row, or none.
+    pub overhead: Vec<OverheadRow>,
+    /// Requests after a pause: of the block before, of the one that follows it, of any.
+    pub hits: Vec<HitRow>,
     /// Sequential streams side by side, and one among random readers.
     pub streams: Vec<StreamRow>,
     /// The speed of memory, kernel by kernel.

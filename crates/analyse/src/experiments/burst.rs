@@ -1,0 +1,374 @@
+//! `burst`: what do controller and link let through, and what does a request cost in time when no medium is behind it?
+
+use record::Level;
+use serde::Serialize;
+use spec::{Direction, Pattern, Rate};
+
+use super::ratio::{Ratio, Scale};
+use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
+use crate::fit::{LineFit, fit_line};
+use crate::{Interval, LevelFinding, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "What do controller and link let through where no medium has to be waited for, and what does each request \
+           cost in time?",
+    papers: "In 2000 blocks read again and again from the disks' own caches, two deep, brought a PCI bus of 133 MB/s to \
+             98.5 MB/s with 1 MB requests and 83.6 with 64 KB, and a 3ware card to 58.9. In 1998 a request had about \
+             0.58 ms of fixed time on older Barracuda disks and 0.3 ms on a newer one (Table 3), and a block that had \
+             been prefetched came sooner than one that had just been read: some drives did not see that they had it. \
+             What is the same: a fixed time that small requests pay in full. What is not: a drive without an arm may \
+             keep no blocks at all, since its medium is nearly as fast as its link.",
+    tell,
+};
+
+/// How many times as fast as new blocks the same ones have to come at least, for a cache to have answered.
+const ANSWERED: f64 = 1.1;
+/// Name of the level that is known by how fast the same few blocks come again.
+pub(crate) const LINK: &str = "controller and link";
+
+/// The same few blocks again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BurstRow {
+    /// Members that read them, each its own and all at once.
+    pub n: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Requests kept outstanding by each member.
+    pub iodepth: u32,
+    /// Throughput of all together in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// How many times as much that is as sequential reads of new blocks give in the same way; `null` where those were
+    /// not measured, or nothing twice.
+    pub of_new: Option<Interval>,
+}
+
+/// time = fixed + size x per KiB, of requests for the same block again, one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OverheadRow {
+    /// Time of a request whatever its size, in microseconds.
+    pub fixed_us: Interval,
+    /// Time of each KiB more.
+    pub us_per_kib: Interval,
+    /// Throughput by the latter alone, in MB/s; `null` where size adds no time.
+    pub mbps: Option<f64>,
+}
+
+/// What a request asks for after a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hit {
+    /// The block that was read before: a cache hit where something keeps it.
+    Same,
+    /// The block after it: a prefetch hit where something reads ahead.
+    Next,
+    /// Any.
+    Any,
+}
+
+/// How long requests after a pause take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HitRow {
+    /// Which block.
+    pub hit: Hit,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// The pause in microseconds.
+    pub pause_us: f64,
+    /// Median latency in microseconds, the mean over runs.
+    pub us: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let scale = Scale::of(evidence.sound().filter(|cell| !pauses(cell)));
+    rows.burst = evidence.sound().filter(|cell| is_again(cell)).map(|cell| row(evidence, &scale, cell)).collect();
+    rows.burst.sort_by_key(|row| (row.n, row.iodepth, row.bs_bytes));
+    let line = overhead(evidence);
+    rows.overhead.extend(line.map(|line| overhead_row(&line)));
+    rows.hits = evidence.sound().filter(|cell| pauses(cell)).map(hit_row).collect();
+    rows.hits.sort_by_key(|row| (row.bs_bytes, row.hit));
+    let ceiling: Vec<String> =
+        [ceiling(&rows.burst), together(evidence, &scale, &rows.burst)].into_iter().flatten().collect();
+    let ceiling = (!ceiling.is_empty()).then(|| ceiling.join("; ") + ".");
+    let told: Vec<String> = [ceiling, fixed(&rows.overhead), after_a_pause(&rows.hits)].into_iter().flatten().collect();
+    let answer = if told.is_empty() { "No block could be read again.".to_string() } else { told.join(" ") };
+    let pictures = [by_shape(evidence), by_members(&rows.burst), by_size(evidence, line), by_hit(&rows.hits)];
+    Told { answer, pictures: pictures.into_iter().flatten().collect() }
+}
+
+fn pauses(cell: &ExperimentCell) -> bool {
+    cell.workload.twist.thinktime.0 > 0
+}
+
+fn is_again(cell: &ExperimentCell) -> bool {
+    cell.workload.twist.region.is_some() && !pauses(cell)
+}
+
+fn members(cell: &ExperimentCell) -> u32 {
+    cell.workload.twist.members.max(1)
+}
+
+/// Sequential reads of new blocks by the same members in the same way.
+fn new_blocks<'a>(evidence: &'a Evidence, cell: &ExperimentCell) -> Option<&'a ExperimentCell<'a>> {
+    let alike = |other: &&ExperimentCell| {
+        let (this, that) = (&cell.workload, &other.workload);
+        (this.bs, this.iodepth, members(cell)) == (that.bs, that.iodepth, members(other))
+            && that.twist.region.is_none()
+            && !pauses(other)
+    };
+    evidence.sound().find(alike)
+}
+
+fn row(evidence: &Evidence, scale: &Scale, cell: &ExperimentCell) -> BurstRow {
+    let Interval { value, low, high } = cell.finding.mbps;
+    let times = new_blocks(evidence, cell).and_then(|new| scale.times(&[cell], &[new]));
+    BurstRow {
+        n: members(cell),
+        bs_bytes: cell.finding.bs_bytes,
+        iodepth: cell.finding.iodepth,
+        mbps: value,
+        low,
+        high,
+        of_new: times.filter(Ratio::is_known).map(|times| times.interval()),
+    }
+}
+
+/// The median latency of each run, in microseconds.
+fn medians(cell: &ExperimentCell) -> Vec<f64> {
+    let runs = cell.records.iter().filter(|record| record.latency.count() > 0);
+    runs.map(|record| record.latency.quantile_ns(0.5) as f64 / 1e3).collect()
+}
+
+/// Cells of one request for the same block at a time.
+fn one_at_a_time<'a>(evidence: &'a Evidence) -> impl Iterator<Item = &'a ExperimentCell<'a>> {
+    evidence.sound().filter(|cell| is_again(cell) && cell.workload.iodepth == 1)
+}
+
+/// The line through the runs' median latencies over KiB.
+fn overhead(evidence: &Evidence) -> Option<LineFit> {
+    let of_cell = |cell: &ExperimentCell| {
+        let kib = cell.finding.bs_bytes as f64 / 1024.0;
+        medians(cell).into_iter().map(move |us| (kib, us)).collect::<Vec<_>>()
+    };
+    fit_line(&one_at_a_time(evidence).flat_map(of_cell).collect::<Vec<_>>())
+}
+
+fn overhead_row(line: &LineFit) -> OverheadRow {
+    let mbps = (line.slope > 0.0).then(|| 1024.0 / line.slope);
+    OverheadRow { fixed_us: line.intercept_interval(), us_per_kib: line.slope_interval(), mbps }
+}
+
+fn hit_row(cell: &ExperimentCell) -> HitRow {
+    let Interval { value, low, high } = Interval::of_means(&medians(cell));
+    let hit = match (cell.finding.pattern, cell.workload.twist.region) {
+        (_, Some(_)) => Hit::Same,
+        (Pattern::Sequential, None) => Hit::Next,
+        (Pattern::Random, None) => Hit::Any,
+    };
+    let pause_us = cell.workload.twist.thinktime.0 as f64 / 1e3;
+    HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_us, us: value, low, high }
+}
+
+/// The fastest row of the most members: what gets through all that they have before them.
+fn fastest(rows: &[BurstRow]) -> Option<&BurstRow> {
+    let most = rows.iter().map(|row| row.n).max()?;
+    rows.iter().filter(|row| row.n == most).max_by(|one, other| one.mbps.total_cmp(&other.mbps))
+}
+
+/// The row in which the same blocks come so much faster than new ones that something before the medium must have
+/// answered; of several the one in which they do most.
+fn answered(rows: &[BurstRow]) -> Option<(&BurstRow, Interval)> {
+    let beyond_doubt = rows.iter().filter_map(|row| Some((row, row.of_new.filter(|times| times.low > ANSWERED)?)));
+    beyond_doubt.max_by(|one, other| one.1.value.total_cmp(&other.1.value))
+}
+
+/// The level that the same few blocks have shown; what it lets through is its limit only where they came faster than
+/// the medium gives new ones.
+pub(crate) fn measured_link(rows: &Rows) -> Option<Level> {
+    let best = fastest(&rows.burst)?;
+    let how = format!("measured by burst: the same blocks again at {} ({})", format::mbps(best.mbps), way(best));
+    let answered = answered(&rows.burst).is_some();
+    let source = if answered { how } else { format!("{how}, no faster than new ones") };
+    let attainable = answered.then_some(Rate(best.mbps * 1e6));
+    Some(Level { name: LINK.to_string(), attainable, direction: Some(Direction::Read), source, ..Level::default() })
+}
+
+/// Gives the ladder's step of controller and link what the same few blocks came at, where that is more.
+pub(crate) fn with_measured_rate(ladder: &mut [LevelFinding], rows: &Rows) {
+    let Some(best) = fastest(&rows.burst) else { return };
+    for level in ladder.iter_mut().filter(|level| level.level.starts_with(LINK)) {
+        level.rap_mbps = Some(level.rap_mbps.unwrap_or(0.0).max(best.mbps));
+    }
+}
+
+/// `1 MiB, 2 deep on each of 4 members`.
+fn way(row: &BurstRow) -> String {
+    let on = if row.n > 1 { format!(" on each of {} members", row.n) } else { String::new() };
+    format!("{}, {} deep{on}", format::size(row.bs_bytes as f64), row.iodepth)
+}
+
+fn times(times: Interval) -> String {
+    let Interval { value, low, high } = times;
+    let [value, low, high] = [value, low, high].map(format::two_digits);
+    format!("{value} times ({low} to {high})")
+}
+
+fn ceiling(rows: &[BurstRow]) -> Option<String> {
+    let best = fastest(rows)?;
+    let again = format!("The same few blocks come again at {} ({})", format::mbps(best.mbps), way(best));
+    Some(match (answered(rows), best.of_new) {
+        (Some((row, of_new)), _) => {
+            let where_so = if row.n == best.n { String::new() } else { format!(" with {} alone", count(row.n)) };
+            format!("{again}, {} what new ones do{where_so}: so much gets through controller and link", times(of_new))
+        }
+        (None, Some(of_new)) => format!(
+            "{again}, {} what new ones do: nothing before the medium is known to answer, and controller and link may \
+             let more through",
+            times(of_new)
+        ),
+        (None, None) => format!("{again}: at least so much gets through controller and link"),
+    })
+}
+
+fn count(members: u32) -> String {
+    if members == 1 { "one member".to_string() } else { format!("{members} members") }
+}
+
+/// How all members together compare with one, to follow after a semicolon.
+fn together(evidence: &Evidence, scale: &Scale, rows: &[BurstRow]) -> Option<String> {
+    let best = fastest(rows).filter(|row| row.n > 1)?;
+    let of = |n: u32| {
+        let alike = move |cell: &&ExperimentCell| {
+            (members(cell), cell.finding.bs_bytes, cell.finding.iodepth) == (n, best.bs_bytes, best.iodepth)
+        };
+        evidence.sound().filter(|cell| is_again(cell)).find(alike)
+    };
+    let ratio = scale.times(&[of(best.n)?], &[of(1)?])?;
+    let shared = ratio.is_known() && ratio.interval().high < f64::from(best.n);
+    let why = if shared { ", so they share what stops them" } else { "" };
+    Some(format!("{} together get {} what one gets{why}", count(best.n), ratio.times()))
+}
+
+fn fixed(rows: &[OverheadRow]) -> Option<String> {
+    let OverheadRow { fixed_us, mbps, .. } = rows.first()?;
+    let [value, low, high] = [fixed_us.value, fixed_us.low, fixed_us.high].map(format::time_us);
+    let bytes = mbps.map_or(String::new(), |mbps| format!(", and its bytes come at {}", format::mbps(mbps)));
+    Some(format!("One at a time, such a request takes {value} ({low} to {high}) whatever its size{bytes}."))
+}
+
+fn after_a_pause(rows: &[HitRow]) -> Option<String> {
+    let small = rows.first()?;
+    let of = |hit| rows.iter().find(|row| (row.bs_bytes, row.hit) == (small.bs_bytes, hit));
+    let (same, next, any) = (of(Hit::Same)?, of(Hit::Next)?, of(Hit::Any)?);
+    let [first, second, third] = [next, same, any].map(|row| format::time_us(row.us));
+    let apart = |one: &HitRow, other: &HitRow| one.high < other.low;
+    let judged = match () {
+        () if apart(next, same) => ": reading on is sooner than reading again",
+        () if apart(same, next) => ": reading again is sooner than reading on",
+        () if apart(next, any) || apart(same, any) => "",
+        () => ": no cache shows",
+    };
+    Some(format!(
+        "After {} of nothing, {} that come next take {first}, the same again {second} and any others {third}{judged}.",
+        format::time_us(small.pause_us),
+        format::size(small.bs_bytes as f64)
+    ))
+}
+
+/// The same blocks and new ones, by one member and by all.
+fn by_shape(evidence: &Evidence) -> Option<Picture> {
+    let cells: Vec<&ExperimentCell> =
+        evidence.sound().filter(|cell| !pauses(cell) && cell.workload.iodepth > 1).collect();
+    let (least, most) = (cells.iter().map(|cell| members(cell)).min()?, cells.iter().map(|cell| members(cell)).max()?);
+    let label = |cell: &ExperimentCell| {
+        format!("{}, {} deep", format::size(cell.finding.bs_bytes as f64), cell.finding.iodepth)
+    };
+    let line = |n: u32, again: bool| {
+        let mut of: Vec<&&ExperimentCell> =
+            cells.iter().filter(|cell| members(cell) == n && is_again(cell) == again).collect();
+        of.sort_by_key(|cell| (cell.finding.bs_bytes, cell.finding.iodepth));
+        let what = if again { "the same blocks" } else { "new blocks" };
+        let name = if most == 1 { what.to_string() } else { format!("{what}, members: {n}") };
+        Line { name, points: of.iter().map(|cell| Point::named(label(cell), cell.finding.mbps)).collect() }
+    };
+    let counts = if least == most { vec![most] } else { vec![least, most] };
+    let lines = counts.into_iter().flat_map(|n| [line(n, true), line(n, false)]);
+    Some(Picture {
+        title: "The same blocks again, and new ones".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Requests"),
+        y: Axis::even("MB/s"),
+        lines: lines.filter(|line| !line.points.is_empty()).collect(),
+    })
+}
+
+fn by_members(rows: &[BurstRow]) -> Option<Picture> {
+    let deep = || rows.iter().filter(|row| row.iodepth > 1);
+    let mut shapes: Vec<(u32, u64)> = deep().map(|row| (row.iodepth, row.bs_bytes)).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let point = |row: &BurstRow| {
+        let mbps = Interval { value: row.mbps, low: row.low, high: row.high };
+        Point::at(f64::from(row.n), row.n.to_string(), mbps)
+    };
+    let line = |(iodepth, bs): &(u32, u64)| Line {
+        name: format!("{}, {iodepth} deep", format::size(*bs as f64)),
+        points: deep().filter(|row| (row.iodepth, row.bs_bytes) == (*iodepth, *bs)).map(point).collect(),
+    };
+    rows.iter().any(|row| row.n > 1).then(|| Picture {
+        title: "The same blocks again, by members at work".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Members"),
+        y: Axis::even("MB/s"),
+        lines: shapes.iter().map(line).collect(),
+    })
+}
+
+fn by_size(evidence: &Evidence, line: Option<LineFit>) -> Option<Picture> {
+    let line = line?;
+    let point = |cell: &ExperimentCell, us: Interval| {
+        let bytes = cell.finding.bs_bytes as f64;
+        Point::at(bytes / 1024.0, format::size(bytes), us)
+    };
+    let measured =
+        one_at_a_time(evidence).map(|cell| point(cell, Interval::of_means(&medians(cell)))).collect::<Vec<_>>();
+    let fitted = one_at_a_time(evidence)
+        .map(|cell| point(cell, Interval::exact(line.at(cell.finding.bs_bytes as f64 / 1024.0))));
+    Some(Picture {
+        title: "Time of a request for the same block again".to_string(),
+        kind: PictureKind::Lines,
+        x: Axis::even("Block size, KiB"),
+        y: Axis::even("Median latency, µs"),
+        lines: vec![
+            Line { name: "measured".to_string(), points: measured },
+            Line { name: "fixed + per KiB".to_string(), points: fitted.collect() },
+        ],
+    })
+}
+
+fn by_hit(rows: &[HitRow]) -> Option<Picture> {
+    let line = |name: &str, hit| Line {
+        name: name.to_string(),
+        points: rows
+            .iter()
+            .filter(|row| row.hit == hit)
+            .map(|HitRow { bs_bytes, us, low, high, .. }| {
+                Point::named(format::size(*bs_bytes as f64), Interval { value: *us, low: *low, high: *high })
+            })
+            .collect(),
+    };
+    (!rows.is_empty()).then(|| Picture {
+        title: "A request after a pause".to_string(),
+        kind: PictureKind::Bars,
+        x: Axis::even("Block size"),
+        y: Axis::even("Median latency, µs"),
+        lines: vec![line("the block before", Hit::Same), line("the next one", Hit::Next), line("any", Hit::Any)],
+    })
+}
