@@ -11,7 +11,6 @@ pub(crate) mod burst;
 mod engines;
 mod memory;
 mod mirror;
-mod part_of;
 mod ratio;
 mod rows;
 pub(crate) mod scaling;
@@ -92,8 +91,7 @@ pub(crate) fn tell(
         let Some(teller) = teller(*experiment) else { continue };
         let evidence = Evidence { environment, cells: cells_of(*experiment, records) };
         let told = (!evidence.cells.is_empty()).then(|| (teller.tell)(&evidence, &mut rows));
-        let whys = environment.left_out.iter().filter(|left| left.experiment == *experiment).map(|left| &left.why);
-        let mut notes: Vec<String> = whys.map(|why| section::sentence(why)).collect();
+        let mut notes = section::notes(environment.left_out.iter().filter(|left| left.experiment == *experiment));
         if told.is_none() && notes.is_empty() {
             notes.push("The time ended before it: give the study a larger budget.".to_string());
         }

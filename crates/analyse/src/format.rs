@@ -57,6 +57,11 @@ pub fn two_digits(value: f64) -> String {
     if decimals == 0 { thousands(value) } else { format!("{value:.decimals$}") }
 }
 
+/// A factor, to a hundredth as long as that says anything: `0.98`, `1.00`, `12`.
+pub fn factor(value: f64) -> String {
+    if value.abs() < 9.995 { format!("{value:.2}") } else { two_digits(value) }
+}
+
 /// A whole number with separators: `1,234,567`.
 pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -81,6 +86,7 @@ mod tests {
     fn numbers_keep_the_digits_that_matter() {
         assert_eq!([mbps(1779.6), mbps(43.12), mbps(4.312)], ["1,780 MB/s", "43.1 MB/s", "4.31 MB/s"]);
         assert_eq!([thousands(1234567.0), thousands(-999.0), thousands(-0.2)], ["1,234,567", "-999", "0"]);
+        assert_eq!([factor(0.998), factor(1.0), factor(12.4), factor(123.4)], ["1.00", "1.00", "12", "123"]);
         assert_eq!([two_digits(0.0834), two_digits(1.24), two_digits(1234.0)], ["0.083", "1.2", "1,234"]);
         assert_eq!([percent(0.97), percent(0.042), percent(0.0)], ["97%", "4.2%", "0%"]);
     }

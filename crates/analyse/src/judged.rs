@@ -7,6 +7,7 @@ use record::Record;
 
 use crate::cells::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
+use crate::waves::between_waves;
 
 /// Effect on a run's rate below which nothing is trimmed: it would not be seen.
 const WORTH_TRIMMING: f64 = 0.01;
@@ -91,6 +92,8 @@ fn most(count: usize, of: usize) -> bool {
 
 /// A run's throughput in MB/s, and the share of its time that was left out of it.
 ///
+/// Where requests complete in waves, it is the rate between them.
+///
 /// Trimmed is a start of a run that was steady after it and had no closing flush: what waits for the flush came in
 /// over the whole window, so the whole window pays for it.
 fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
@@ -100,6 +103,10 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let rest_ns = record.elapsed_ns as f64 - cut_ns;
     let cut_bytes: f64 = record.series.bytes[..cut].iter().map(|bytes| *bytes as f64).sum();
     let rest_bytes = record.bytes as f64 - cut_bytes;
+    let block_bytes = record.run.workload.bs.0;
+    if let Some(waves) = between_waves(&record.series, block_bytes).filter(|_| cut == 0 && record.flush_ns == 0) {
+        return (waves.mbps, 1.0 - (waves.lasts_ns as f64 / record.elapsed_ns as f64).min(1.0));
+    }
     if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
         return whole;
     }

@@ -37,6 +37,7 @@ mod steady;
 mod verdict;
 mod warm_up;
 mod warnings;
+mod waves;
 mod witness;
 
 use record::{Environment, Record};

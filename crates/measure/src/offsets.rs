@@ -68,8 +68,7 @@ impl Offsets {
         let block_bytes = workload.bs.0;
         let streams = u64::from(workload.twist.streams.max(1));
         // What is left over when each stream has its part belongs to none.
-        let first = range.start;
-        let part = range.end.saturating_sub(first) / block_bytes / streams;
+        let part = range.end.saturating_sub(range.start) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -90,7 +89,7 @@ impl Offsets {
             Some(Direction::Write) => Operations::All(Operation::Write),
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
-        let shape = Shape { first, block_bytes: block_bytes as u32, operations };
+        let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
         Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, random }
     }
 

@@ -415,8 +415,8 @@ impl Place for RealPlace {
         }
         let arrangement = self.arrange(&run.workload)?;
         self.set_page_cache(&Twist { page_cache: PageCache::Empty, ..twist }, arrangement)?;
-        let Range { start, end } = twist.used(arrangement.span_bytes(self.span_bytes));
-        let blocks = (start + twist.shift.0, bs.0 as u32, end);
+        let Range { start, end } = twist.reached(arrangement.span_bytes(self.span_bytes));
+        let blocks = (start, bs.0 as u32, end);
         let Some(ledgers) = &self.ledgers else { return Ok(wrong) };
         for (lane, ledger) in ledgers.each.iter().enumerate() {
             for joint in arrangement.copies() {

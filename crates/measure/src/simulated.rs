@@ -117,10 +117,10 @@ fn unfit<T>(what: String) -> Result<T, MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
-/// Blocks of every stream, and what they are shifted by.
+/// A block of every stream.
 fn least_bytes(workload: &Workload) -> u64 {
     let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.twist.streams.max(1)));
-    workload.bs.0.saturating_mul(streams).saturating_add(workload.twist.shift.0)
+    workload.bs.0.saturating_mul(streams)
 }
 
 impl Place for SimulatedPlace {
@@ -139,9 +139,9 @@ impl Place for SimulatedPlace {
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         refuse(workload)?;
         let needed = least_bytes(workload);
-        let used = workload.twist.used(self.span_bytes());
-        if needed > used.end - used.start || workload.bs.0 > u64::from(u32::MAX / 2) {
-            let (needed, span) = (Bytes(needed), Bytes(used.end - used.start));
+        let reached = workload.twist.reached(self.span_bytes());
+        if needed > reached.end - reached.start || workload.bs.0 > u64::from(u32::MAX / 2) {
+            let (needed, span) = (Bytes(needed), Bytes(reached.end - reached.start));
             return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
         }
         self.subject.admits(workload)

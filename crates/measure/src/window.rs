@@ -88,7 +88,6 @@ pub(crate) struct Window<'a> {
     /// `None` is a closed loop: a request comes as soon as a slot is free.
     open_loop: Option<OpenLoop>,
     terms: Terms,
-    pauses: bool,
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
     stop: &'a AtomicBool,
@@ -123,7 +122,6 @@ impl<'a> Window<'a> {
             ..Tally::default()
         };
         Self {
-            pauses: terms.pauses.any(),
             quota: terms.pauses.quota(),
             engine,
             block_bytes: offsets.block_bytes(),
@@ -161,9 +159,9 @@ impl<'a> Window<'a> {
             if self.all_free() && self.offsets.ended() {
                 break;
             }
-            now = self.wait(deadline)?;
+            now = self.wait(now, deadline)?;
             self.account(now);
-            if self.pauses {
+            if self.terms.pauses.any() {
                 now = self.pause(now, deadline)?;
             }
         }
@@ -197,10 +195,10 @@ impl<'a> Window<'a> {
 
     /// Waits for a completion; in an open loop with slots to spare only until the next request comes.
     #[inline]
-    fn wait(&mut self, deadline: Nanos) -> Result<Nanos, EngineError> {
+    fn wait(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
         match &self.open_loop {
             Some(OpenLoop { schedule, .. }) if self.free.len().min(self.quota) > 0 && !self.offsets.ended() => {
-                let until = schedule.next().min(deadline).min(Nanos(self.engine.now().0 + PATIENCE_NS));
+                let until = schedule.next().min(deadline).min(Nanos(now.0 + PATIENCE_NS));
                 self.done.clear();
                 self.engine.reap_until(until, &mut self.done)?;
                 Ok(self.engine.now())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use spec::{Bytes, Direction, Experiment, Rate};
+use spec::{Bytes, Direction, Experiment, Rate, Workload};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -58,11 +58,14 @@ pub enum TargetKind {
     Nothing,
 }
 
-/// An experiment that could not be run, and why.
+/// An experiment, or a setting of one, that could not be run, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Which.
     pub experiment: Experiment,
+    /// The setting; `None` where it is the experiment, or a part of it that is known before.
+    #[serde(default)]
+    pub workload: Option<Workload>,
     /// Why, in a sentence without its full stop.
     pub why: String,
 }

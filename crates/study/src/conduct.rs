@@ -95,8 +95,8 @@ pub fn conduct(
             Err(error) => match run.experiment.filter(|_| !run.walks()) {
                 // The rest of the study does not hang on this cell.
                 Some(experiment) => {
-                    let why = format!("{error} ({})", run.workload);
-                    place.environment_mut().left_out.push(LeftOut { experiment, why });
+                    let left_out = LeftOut { experiment, workload: Some(run.workload), why: error.to_string() };
+                    place.environment_mut().left_out.push(left_out);
                     file.go_on_in(place.environment())?;
                     program.give_up(&run.workload);
                     continue;

@@ -70,7 +70,7 @@ pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> 
     };
     let left_out = |experiment: &Experiment| {
         let experiment = *experiment;
-        whys(&experiment).into_iter().map(move |why| LeftOut { experiment, why })
+        whys(&experiment).into_iter().map(move |why| LeftOut { experiment, workload: None, why })
     };
     question.experiments.iter().flat_map(left_out).collect()
 }

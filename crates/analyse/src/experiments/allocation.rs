@@ -82,14 +82,14 @@ impl<'a> Cases<'a> {
         let where_at = depth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"));
         let share = ratio.share();
         Some(match ratio {
+            _ if ratio.is_one() => {
+                format!("{where_at}, growing costs next to nothing: {share} of the {rate} of written blocks")
+            }
             _ if ratio.is_less() => {
                 format!("{where_at}, a growing file gets {share} of the {rate} that written blocks get")
             }
             _ if ratio.is_more() => {
                 format!("{where_at}, a growing file gets more than written blocks, {share} of {rate}")
-            }
-            _ if ratio.is_one() => {
-                format!("{where_at}, growing costs nothing: {share} of the {rate} of written blocks")
             }
             _ => format!(
                 "{where_at}, these runs cannot tell what growing costs: {share} of the {rate} of written blocks"
@@ -145,7 +145,8 @@ impl<'a> Cases<'a> {
 
 /// What follows from the gains of depth.
 fn deduction(written: &Ratio, growing: &Ratio) -> &'static str {
-    if !written.is_more() && !growing.is_more() {
+    let brings = |ratio: &Ratio| ratio.is_more() && !ratio.is_one();
+    if !brings(written) && !brings(growing) {
         ", which tells nothing of whether they are carried out side by side"
     } else if !written.over(growing).is_more() {
         if growing.is_more() { ", so both are carried out side by side" } else { ", too uncertain to tell more" }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use spec::{Direction, Join, Pattern};
 
+use super::ratio::{Ratio, Scale};
 use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
 use crate::{Interval, format};
 
@@ -14,9 +15,6 @@ pub(super) const TELLER: Teller = Teller {
              and 34). This mirror follows the same rule; which copy is nearer it does not know.",
     tell,
 };
-
-/// Gain from which on a second copy is seen to help.
-const GAINS: f64 = 1.1;
 
 /// One way of using two members, in one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -46,7 +44,8 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     rows.mirror = timed.map(row).collect();
     rows.mirror.sort_by_key(|row| (row.pattern, row.rw, row.join, row.iodepth));
     let rows = &rows.mirror;
-    let parts = [sequential(rows), random(rows), writes(rows), copies(evidence)];
+    let ways = Ways::of(evidence);
+    let parts = [ways.sequential(), ways.random(), ways.writes(), copies(evidence)];
     let answer: Vec<String> = parts.into_iter().flatten().collect();
     let pictures = [
         picture(rows, Pattern::Sequential, "MB/s", |row| interval(row, 1.0)),
@@ -82,47 +81,70 @@ fn of(rows: &[MirrorRow], pattern: Pattern, rw: Direction, join: Join) -> Vec<&M
     rows.iter().filter(|row| (row.pattern, row.rw, row.join) == (pattern, rw, join)).collect()
 }
 
-/// How many times one member a way is, at each depth that both were measured at.
-fn times_one(rows: &[MirrorRow], pattern: Pattern, rw: Direction, join: Join) -> Vec<(&MirrorRow, f64)> {
-    let one = of(rows, pattern, rw, Join::Each);
-    let against = |row: &&MirrorRow| one.iter().find(|one| one.iodepth == row.iodepth).map(|one| row.mbps / one.mbps);
-    of(rows, pattern, rw, join).into_iter().filter_map(|row| Some((row, against(&row)?))).collect()
+/// The ways of using two members, to be held against one of them.
+struct Ways<'a> {
+    cells: Vec<&'a ExperimentCell<'a>>,
+    scale: Scale,
 }
 
-fn times(times: f64) -> String {
-    format!("{times:.2} times")
-}
+impl<'a> Ways<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let timed = || evidence.sound().filter(|cell| !cell.workload.twist.verify);
+        let mut cells: Vec<&ExperimentCell> = timed().collect();
+        cells.sort_by_key(|cell| cell.workload.iodepth);
+        Self { cells, scale: Scale::of(timed()) }
+    }
 
-fn sequential(rows: &[MirrorRow]) -> Option<String> {
-    let mirror = times_one(rows, Pattern::Sequential, Direction::Read, Join::Mirror);
-    let (deepest, gain) = mirror.last()?;
-    let stripe = times_one(rows, Pattern::Sequential, Direction::Read, Join::Stripe);
-    let stripe = stripe.last().map_or(String::new(), |(_, gain)| format!(" (a stripe {})", times(*gain)));
-    let outstanding = |row: &MirrorRow| format::size((row.bs_bytes * u64::from(row.iodepth)) as f64);
-    let from = mirror.iter().find(|(_, gain)| *gain >= GAINS);
-    let from = from.map_or("gain nothing from the second copy".to_string(), |(row, _)| {
-        format!("gain from the second copy with {} outstanding and more", outstanding(row))
-    });
-    Some(format!("Sequential reads {from}; {} deep they run at {} one member{stripe}.", deepest.iodepth, times(*gain)))
-}
+    /// How many times one member a way is, at each depth that both were measured at.
+    fn times_one(&self, pattern: Pattern, rw: Direction, join: Join) -> Vec<(&'a ExperimentCell<'a>, Ratio)> {
+        let of = |join| {
+            let is = move |cell: &&&ExperimentCell| {
+                let asked = (cell.finding.pattern, cell.finding.rw, cell.workload.twist.join.unwrap_or(Join::Each));
+                asked == (pattern, rw, join)
+            };
+            self.cells.iter().filter(is)
+        };
+        let against = |cell: &&'a ExperimentCell<'a>| {
+            let one = of(Join::Each).find(|one| one.workload.iodepth == cell.workload.iodepth)?;
+            Some((*cell, self.scale.times(&[cell], &[one])?))
+        };
+        of(join).filter_map(against).collect()
+    }
 
-fn random(rows: &[MirrorRow]) -> Option<String> {
-    let at_two = |join| {
-        let all = times_one(rows, Pattern::Random, Direction::Read, join);
-        all.into_iter().find(|(row, _)| row.iodepth == 2)
-    };
-    let (row, gain) = at_two(Join::Mirror)?;
-    let stripe = at_two(Join::Stripe).map_or(String::new(), |(_, gain)| format!(", a stripe at {}", times(gain)));
-    Some(format!("Random reads two deep run at {} one member ({}){stripe}.", times(gain), format::iops(row.iops)))
-}
+    fn sequential(&self) -> Option<String> {
+        let mirror = self.times_one(Pattern::Sequential, Direction::Read, Join::Mirror);
+        let (deepest, gain) = mirror.last()?;
+        let stripe = self.times_one(Pattern::Sequential, Direction::Read, Join::Stripe);
+        let stripe = stripe.last().map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
+        let outstanding =
+            |cell: &ExperimentCell| format::size((cell.finding.bs_bytes * u64::from(cell.finding.iodepth)) as f64);
+        let from = mirror.iter().find(|(_, gain)| gain.is_more());
+        let from = from.map_or("gain nothing that runs could tell from the second copy".to_string(), |(cell, _)| {
+            format!("gain from the second copy with {} outstanding and more", outstanding(cell))
+        });
+        let depth = deepest.finding.iodepth;
+        Some(format!("Sequential reads {from}; {depth} deep they run at {} one member{stripe}.", gain.times()))
+    }
 
-fn writes(rows: &[MirrorRow]) -> Option<String> {
-    let all = Pattern::ALL.iter().filter_map(|pattern| {
-        let last = times_one(rows, *pattern, Direction::Write, Join::Mirror).pop()?;
-        Some(format!("{pattern} {}", times(last.1)))
-    });
-    let all: Vec<String> = all.collect();
-    (!all.is_empty()).then(|| format!("Writes to both copies run at {} one member.", all.join(" and ")))
+    fn random(&self) -> Option<String> {
+        let at_two = |join| {
+            let all = self.times_one(Pattern::Random, Direction::Read, join);
+            all.into_iter().find(|(cell, _)| cell.finding.iodepth == 2)
+        };
+        let (cell, gain) = at_two(Join::Mirror)?;
+        let stripe = at_two(Join::Stripe).map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
+        let iops = format::iops(cell.finding.iops);
+        Some(format!("Random reads two deep run at {} one member, {iops}{stripe}.", gain.times()))
+    }
+
+    fn writes(&self) -> Option<String> {
+        let all = Pattern::ALL.iter().filter_map(|pattern| {
+            let (_, times) = self.times_one(*pattern, Direction::Write, Join::Mirror).pop()?;
+            Some(format!("{}, {pattern}", times.times()))
+        });
+        let all: Vec<String> = all.collect();
+        (!all.is_empty()).then(|| format!("Writes to both copies run at so many times one member: {}.", all.join("; ")))
+    }
 }
 
 /// What reading both copies back has shown.

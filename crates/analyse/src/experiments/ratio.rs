@@ -93,10 +93,10 @@ impl Ratio {
         self.known && low >= 1.0 / ALIKE && high <= ALIKE
     }
 
-    /// As a factor: `1.2 times (1.1 to 1.3)`.
+    /// As a factor: `1.20 times (1.10 to 1.31)`.
     pub fn times(&self) -> String {
         let Interval { value, low, high } = self.interval();
-        let [value, low, high] = [value, low, high].map(format::two_digits);
+        let [value, low, high] = [value, low, high].map(format::factor);
         if self.known { format!("{value} times ({low} to {high})") } else { format!("{value} times (by one run each)") }
     }
 
@@ -157,6 +157,6 @@ mod tests {
         let level = |log: f64| Ratio { estimate: scale.of_logs(&[log]).unwrap(), known: false };
         let ratio = level(2f64.ln()).over(&level(0.0));
         assert!((ratio.interval().value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_one());
-        assert_eq!(ratio.times(), "2.0 times (by one run each)");
+        assert_eq!(ratio.times(), "2.00 times (by one run each)");
     }
 }

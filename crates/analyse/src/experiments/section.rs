@@ -1,6 +1,7 @@
 //! What does the report show of an experiment? The same for each: a question, an answer, pictures, and what the papers
 //! saw. A picture is data; terminal and page draw all of them with the same few lines.
 
+use record::LeftOut;
 use serde::Serialize;
 use spec::Experiment;
 
@@ -105,6 +106,26 @@ impl Point {
     pub fn named(label: impl Into<String>, y: crate::Interval) -> Self {
         Self::at(0.0, label, y)
     }
+}
+
+/// What was left out, a sentence for each reason; settings that share one are counted, and one of them is named.
+pub(super) fn notes<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&LeftOut>)> = Vec::new();
+    for left in left_out {
+        match reasons.iter_mut().find(|(why, _)| *why == left.why) {
+            Some((_, alike)) => alike.push(left),
+            None => reasons.push((&left.why, vec![left])),
+        }
+    }
+    let note = |(why, alike): (&str, Vec<&LeftOut>)| {
+        let why = why.strip_suffix('.').unwrap_or(why);
+        match (alike.iter().find_map(|left| left.workload.as_ref()), alike.len()) {
+            (None, _) => sentence(why),
+            (Some(workload), 1) => sentence(&format!("{why} ({workload})")),
+            (Some(workload), count) => sentence(&format!("{why} ({count} settings, such as {workload})")),
+        }
+    };
+    reasons.into_iter().map(note).collect()
 }
 
 /// A reason as a sentence of its own.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use spec::Cache;
 
-use super::part_of::{differs, ratio};
+use super::ratio::Scale;
 use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
 use crate::cells::some_mean;
 use crate::{Interval, format};
@@ -43,7 +43,9 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let cells: Vec<&ExperimentCell> = evidence.sound().collect();
     rows.streams.extend(cells.iter().map(|cell| row(cell, alone(&cells, cell))));
     rows.streams.sort_by_key(|row| (row.cache, row.iodepth, row.randoms, row.streams));
-    let sentences: Vec<String> = [side_by_side(&cells), among_readers(&cells)].into_iter().flatten().collect();
+    let scale = Scale::of(evidence.sound());
+    let sentences: Vec<String> =
+        [side_by_side(&cells, &scale), among_readers(&cells, &scale)].into_iter().flatten().collect();
     let answer =
         if sentences.is_empty() { "No stream was measured beside another.".into() } else { sentences.join(" ") };
     let pictures = [picture_of_streams(&rows.streams), picture_of_readers(&rows.streams)];
@@ -75,17 +77,18 @@ fn row(cell: &ExperimentCell, alone: Option<&ExperimentCell>) -> StreamRow {
 }
 
 /// How the most streams stand to a single one, for each cache setting.
-fn side_by_side(cells: &[&ExperimentCell]) -> Option<String> {
+fn side_by_side(cells: &[&ExperimentCell], scale: &Scale) -> Option<String> {
     let clause = |cache: Cache| {
         let many = cells.iter().filter(|cell| cell.workload.cache == cache && cell.workload.twist.streams > 1);
         let most = many.max_by_key(|cell| cell.workload.twist.streams)?;
         let one = alone(cells, most)?;
         let (count, mbps) = (most.workload.twist.streams, most.finding.mbps.value);
         let figures = format!("{} against {}", format::mbps(mbps), format::mbps(one.finding.mbps.value));
-        let verdict = match ratio(most, one) {
-            Some(share) if differs(&share) => format!("{} of one ({figures})", format::percent(share.value)),
-            Some(_) => format!("no more or less than one, as far as can be told ({figures})"),
-            None => format!("{figures} of one, of a single run each"),
+        let share = scale.times(&[most], &[one])?;
+        let verdict = match share.is_more() || share.is_less() {
+            true => format!("{} of one, {figures}", share.share()),
+            false if share.is_known() => format!("no more or less than one, as far as can be told ({figures})"),
+            false => format!("{figures} of one, by one run each"),
         };
         Some(format!("{count} {} streams together give {verdict}", words(cache)))
     };
@@ -94,14 +97,14 @@ fn side_by_side(cells: &[&ExperimentCell]) -> Option<String> {
 }
 
 /// What a stream keeps among the most random readers.
-fn among_readers(cells: &[&ExperimentCell]) -> Option<String> {
+fn among_readers(cells: &[&ExperimentCell], scale: &Scale) -> Option<String> {
     let readers = |cell: &&&ExperimentCell| cell.workload.twist.randoms;
     let direct = cells.iter().filter(|cell| cell.workload.cache.direct() && cell.workload.twist.randoms > 0);
     let most = direct.max_by_key(readers)?;
-    let share = ratio(most, alone(cells, most)?);
-    let kept = match share {
-        Some(share) if differs(&share) => format!("keeps {}", format::percent(share.value)),
-        _ => "loses nothing that could be told from chance".to_string(),
+    let share = scale.times(&[most], &[alone(cells, most)?])?;
+    let kept = match share.is_more() || share.is_less() {
+        true => format!("keeps {}", share.share()),
+        false => "loses nothing that could be told from chance".to_string(),
     };
     let row = row(most, None);
     let gain = row

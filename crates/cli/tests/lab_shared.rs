@@ -1,0 +1,100 @@
+//! Does `scaling` find where a path that several devices share takes over? Loop devices on parts of one loop device,
+//! each behind a limit of its own, and all behind that of the one beneath them.
+//!
+//! Needs root, loop devices and the blkio controller (either version of control groups); says aloud what is missing.
+
+mod throttled;
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use throttled::{Limit, Loop, MIB, Throttle, skip};
+
+/// What each device holds.
+const PART: u64 = 64 * MIB;
+
+/// Devices behind one shared limit, and a study of them that is under way.
+struct Case {
+    /// What each may read and what all may, in bytes a second.
+    each: u64,
+    shared: u64,
+    throttle: Throttle,
+    devices: Vec<Loop>,
+    _beneath: Loop,
+    folder: tempfile::TempDir,
+}
+
+impl Case {
+    fn new(name: &str, members: u64, each: u64, shared: u64) -> Result<Self, String> {
+        let beneath = Loop::new(members * PART)?;
+        let devices: Result<Vec<Loop>, String> =
+            (0..members).map(|member| Loop::part(&beneath, member * PART, PART)).collect();
+        let devices = devices?;
+        let limit = |device, bps| Limit { device, bps: Some(bps), iops: None };
+        let mut limits: Vec<Limit> = devices.iter().map(|device| limit(device, each)).collect();
+        limits.push(limit(&beneath, shared));
+        let throttle = Throttle::new(name, &limits)?;
+        Ok(Self { each, shared, throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
+    }
+
+    fn start(&self) -> Child {
+        let names: Vec<String> = self.devices.iter().map(|device| device.device.display().to_string()).collect();
+        let words = "--json --experiments scaling --rw read --cache device --runtime 2s --budget 110s";
+        Command::new("sh")
+            .arg("-c")
+            .arg(format!("{} \"$0\" study \"$1\" {words}", self.throttle.within()))
+            .arg(env!("CARGO_BIN_EXE_halfpower"))
+            .arg(format!("each:{}", names.join(",")))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn check(&self, findings: &Value) {
+        let section = &findings["experiments"][0];
+        println!("{}", section["answer"].as_str().unwrap());
+        let still_scale = self.shared / self.each;
+        let mut seen = 0;
+        for row in findings["scaling"].as_array().unwrap().iter().filter(|row| row["join"] == "each") {
+            let n = row["n"].as_u64().unwrap();
+            let given = (n * self.each).min(self.shared) as f64 / 1e6;
+            let found = row["mbps"].as_f64().unwrap();
+            println!(
+                "{n} {}: given {given:.1}, found {found:.1} MB/s, {:+.1}%, {:.3} of ideal: {}",
+                row["pattern"],
+                (found / given - 1.0) * 100.0,
+                row["of_ideal"].as_f64().unwrap(),
+                row["limited_by"]
+            );
+            assert_eq!(row["limited_by"], if n <= still_scale { "device" } else { "shared" }, "{n} members");
+            seen += 1;
+        }
+        assert_eq!(seen, 2 * self.devices.len(), "each number of members, sequential and random");
+        let says = format!("{still_scale} members still scale");
+        assert!(section["answer"].as_str().unwrap().contains(&says), "{says}");
+        let stops = format!("a shared path stops number {}", still_scale + 1);
+        assert!(section["answer"].as_str().unwrap().contains(&stops), "{stops}");
+    }
+}
+
+#[test]
+fn the_device_at_which_a_shared_limit_takes_over_is_found() {
+    // The figures of 2000: three disks of 25 MB/s scale, and a path of 87 MB/s stops the fourth. And others.
+    let wanted = [("four", 4, 25 * MIB, 87 * MIB), ("three", 3, 20 * MIB, 46 * MIB)];
+    let cases: Result<Vec<Case>, String> =
+        wanted.into_iter().map(|(name, members, each, shared)| Case::new(name, members, each, shared)).collect();
+    let cases = match cases {
+        Ok(cases) => cases,
+        Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
+    };
+    // Side by side: the limits are far below what the disk beneath can do.
+    let studies: Vec<Child> = cases.iter().map(Case::start).collect();
+    let outputs: Vec<_> = studies.into_iter().map(|study| study.wait_with_output().unwrap()).collect();
+    for (case, output) in cases.iter().zip(outputs) {
+        assert!(output.status.success());
+        case.check(&serde_json::from_slice(&output.stdout).unwrap());
+    }
+}

@@ -1,0 +1,121 @@
+//! What stands behind the lab: loop devices over files of random bytes, and control groups that throttle them.
+
+#![allow(dead_code, reason = "each suite uses some of it")]
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+pub const MIB: u64 = 1 << 20;
+
+/// A loop device.
+pub struct Loop {
+    pub device: PathBuf,
+    /// What its file lies in, where the file is its own.
+    _folder: Option<TempDir>,
+}
+
+impl Loop {
+    /// Over a file of so many random bytes.
+    pub fn new(bytes: u64) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = folder.path().join("disk");
+        let mut written = fs::File::create(&file).unwrap();
+        std::io::copy(&mut fs::File::open("/dev/urandom").unwrap().take(bytes), &mut written).unwrap();
+        written.sync_all().unwrap();
+        Self::over(&file, &[], Some(folder))
+    }
+
+    /// Over a part of another one.
+    pub fn part(of: &Self, from: u64, bytes: u64) -> Result<Self, String> {
+        Self::over(&of.device, &[format!("--offset={from}"), format!("--sizelimit={bytes}")], None)
+    }
+
+    fn over(file: &Path, flags: &[String], folder: Option<TempDir>) -> Result<Self, String> {
+        let mut losetup = Command::new("losetup");
+        losetup.args(["--find", "--show", "--direct-io=on"]).args(flags).arg(file);
+        let output = losetup.output().map_err(|error| format!("losetup: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
+        }
+        Ok(Self { device: String::from_utf8(output.stdout).unwrap().trim().into(), _folder: folder })
+    }
+
+    /// Its number, MAJOR:MINOR.
+    fn number(&self) -> String {
+        let name = self.device.file_name().unwrap();
+        fs::read_to_string(Path::new("/sys/block").join(name).join("dev")).unwrap().trim().to_string()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+/// A control group that throttles reads.
+pub struct Throttle {
+    pub group: PathBuf,
+}
+
+/// What a device may read in it, in bytes and in requests a second.
+pub struct Limit<'a> {
+    pub device: &'a Loop,
+    pub bps: Option<u64>,
+    pub iops: Option<u64>,
+}
+
+impl Throttle {
+    pub fn new(name: &str, limits: &[Limit]) -> Result<Self, String> {
+        let version_1 = Path::new("/sys/fs/cgroup/blkio");
+        let is_version_1 = version_1.is_dir();
+        let root = if is_version_1 { version_1 } else { Path::new("/sys/fs/cgroup") };
+        if !is_version_1 {
+            let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+io");
+        }
+        let throttle = Self { group: root.join(format!("halfpower-lab-{}-{name}", std::process::id())) };
+        fs::create_dir(&throttle.group).map_err(|error| format!("{}: {error}", throttle.group.display()))?;
+        for limit in limits {
+            let lines = if is_version_1 { limit.of_version_1() } else { vec![limit.of_version_2()] };
+            for (file, line) in lines {
+                fs::write(throttle.group.join(file), line).map_err(|error| format!("{file}: {error}"))?;
+            }
+        }
+        Ok(throttle)
+    }
+
+    /// A shell command that runs what follows it in the group.
+    pub fn within(&self) -> String {
+        format!("echo $$ > '{}/cgroup.procs' && exec", self.group.display())
+    }
+}
+
+impl Limit<'_> {
+    fn of_version_1(&self) -> Vec<(&'static str, String)> {
+        let number = self.device.number();
+        let bps = self.bps.map(|bps| ("blkio.throttle.read_bps_device", format!("{number} {bps}")));
+        let iops = self.iops.map(|iops| ("blkio.throttle.read_iops_device", format!("{number} {iops}")));
+        [bps, iops].into_iter().flatten().collect()
+    }
+
+    fn of_version_2(&self) -> (&'static str, String) {
+        let limit = |limit: Option<u64>| limit.map_or("max".to_string(), |limit| limit.to_string());
+        ("io.max", format!("{} rbps={} riops={}", self.device.number(), limit(self.bps), limit(self.iops)))
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Says aloud that a test cannot be run here; fails where it has to.
+pub fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}
