@@ -7,6 +7,7 @@
 mod advice;
 mod attribution;
 mod bottleneck;
+mod calibrate;
 mod cells;
 mod change;
 mod compare;
@@ -44,6 +45,7 @@ use record::{Environment, Record};
 use spec::Question;
 
 pub use advice::advice;
+pub use calibrate::{CalibrateError, Calibration, Ceilings, FittedWay, HeldOut, HeldOutWay, calibrate, check};
 pub use cells::{cells, cells_within};
 pub use compare::{Study, compare};
 pub use compare_condition::{Condition, Quantity};

@@ -42,6 +42,19 @@ pub(crate) fn regimes<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Regim
     }
 }
 
+/// The cells as the model sees them, and every settled shape whose line is known, told of requests alone (base depth 1).
+pub(crate) fn starts(cells: &[&CellFinding]) -> (Vec<Seen>, Vec<Shape>) {
+    let scene = Scene { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(cells) };
+    let base_depth = base_depth(&scene.seen);
+    let alone = |shape: Shape| {
+        let line = shape.line.map(|(fixed, per_byte)| (fixed * base_depth, per_byte * base_depth));
+        Shape { base_depth: 1.0, line, ..shape }
+    };
+    let shapes = candidates(&scene.seen, base_depth).into_iter().filter(|shape| shape.line.is_some());
+    let shapes = shapes.flat_map(|shape| [shape, scene.settle(shape)]).map(alone).collect();
+    (scene.seen, shapes)
+}
+
 impl<'a> Regimes<'a> {
     fn of_shape(cells: Vec<&'a CellFinding>, scene: &Scene, shape: &Shape) -> Self {
         let bound = |seen: &Seen| shape.time(seen).1;

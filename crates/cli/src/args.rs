@@ -36,6 +36,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// A study's records, for other programs
     Export(ExportArgs),
+    /// A small model fitted to a study, as TOML that `study sim:FILE.toml` predicts with
+    Calibrate(CalibrateArgs),
     /// Simulated machines: a list of them, one as text, or all against the figures published of the real ones
     Systems(SystemsArgs),
 }
@@ -175,6 +177,21 @@ pub struct ReportArgs {
     /// Print the findings as JSON
     #[arg(long, conflicts_with = "html")]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// The study file
+    pub study: PathBuf,
+    /// Write the model to this file, ending in .toml [default: print it]
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Take the ceilings that one device shows for limits that further devices would share
+    #[arg(long)]
+    pub shared: bool,
+    /// Instead: fit each half of the cells, predict the other, and print how far off that is
+    #[arg(long, conflicts_with_all = ["output", "shared"])]
+    pub check: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! One file a command, and what they share: the place a target stands for, and where output goes.
 
+pub mod calibrate;
 pub mod compare;
 pub mod export;
 pub mod memory;

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args),
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Export(args) => commands::export::export(&args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Systems(args) => commands::systems::systems(&args),
     });
     match outcome {

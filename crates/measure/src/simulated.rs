@@ -1,10 +1,11 @@
 //! Runs on a simulated path, in virtual time.
 //!
-//! What is simulated is a [`Subject`]: a disk of constants, or a machine made of parts. It says what can be asked of it
+//! What is simulated is a [`Subject`]: a disk of constants, a machine made of parts, or a device as a study saw it. It says what can be asked of it
 //! and opens an engine for each run; the place keeps the clock, which goes on from run to run, and the account.
 
 mod disk;
 mod each;
+mod fitted;
 mod system;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use crate::admission::coherent;
 use crate::aside::Surrounded;
 use crate::place::{Account, Lane, Place, Prepared, Spent};
 use disk::ConstantsDisk;
+use fitted::Calibrated;
 use system::Machine;
 
 /// What is simulated.
@@ -60,7 +62,7 @@ impl SimulatedPlace {
         Self::of(Box::new(ConstantsDisk(disk)))
     }
 
-    /// A machine made of parts, at rest; `size` is how much of its volume is used (`None`: all), `write_cache` whether
+    /// A machine made of parts, or a device calibrated from a study, at rest; `size` is how much of its volume is used (`None`: all), `write_cache` whether
     /// its disks acknowledge writes from their buffers (`None`: they do).
     ///
     /// # Errors
@@ -70,6 +72,12 @@ impl SimulatedPlace {
         size: Option<Bytes>,
         write_cache: Option<Switch>,
     ) -> Result<Self, MeasureError> {
+        if model::Fitted::is_told_by(&system.text) {
+            if let Some(switch) = write_cache {
+                return unfit(format!("--write-cache {switch}: a calibrated device has no such switch; leave it out"));
+            }
+            return Ok(Self::of(Box::new(Calibrated::new(system, size)?)));
+        }
         let write_cache = write_cache != Some(Switch::Off);
         Ok(Self::of(Box::new(Machine::new(system, size, write_cache)?)))
     }

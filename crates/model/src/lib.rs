@@ -4,9 +4,12 @@
 //! on them is kept beside. [`DiskPath`] is the path of a [`spec::SimulatedDisk`], constants without parts; the
 //! prediction functions tell in closed form what it does once it has settled, so that a study of it has a truth to be
 //! held against. [`Stack`] is the path of a [`System`], a machine made of parts: host, cache, volume, buses, adapters
-//! and disks that turn, used as a [`Setting`] says. The machines of two published studies ship as [`systems`].
+//! and disks that turn, used as a [`Setting`] says. The machines of two published studies ship as [`systems`]. [`FittedPath`] is the path of a
+//! [`Fitted`] device, of which a study alone is known.
 
 mod disk_path;
+mod fitted;
+mod fitted_path;
 mod moment;
 mod path;
 mod prediction;
@@ -17,6 +20,8 @@ mod system;
 mod variation;
 
 pub use disk_path::DiskPath;
+pub use fitted::{Fitted, FittedDevice, FittedShared, Passage};
+pub use fitted_path::{Arrangement, FittedPath};
 pub use moment::Moment;
 pub use path::{Completed, Operation, Path, ProcessorTime, Submission};
 pub use prediction::{

@@ -59,13 +59,7 @@ impl System {
             return Self::from_toml(text);
         }
         let mut table: toml::Table = toml::from_str(text).map_err(|error| said(text, &error))?;
-        for (key, value) in constants {
-            let (part, constant) = key.split_once('.').unwrap_or(("", key));
-            let Some(toml::Value::Table(part)) = table.get_mut(part) else {
-                return Err(SystemError::Text(format!("{key} is no constant of a part that it has")));
-            };
-            part.insert(constant.to_string(), constant_of(value));
-        }
+        constants.iter().try_for_each(|(key, value)| changed(&mut table, key, value))?;
         let system: Self = table.try_into().map_err(|error: toml::de::Error| said("", &error))?;
         system.check()?;
         Ok(system)
@@ -125,8 +119,22 @@ impl System {
     }
 }
 
+/// Gives a constant, `part.constant`, another value in a table that has the part.
+pub(crate) fn changed(table: &mut toml::Table, key: &str, value: &str) -> Result<(), SystemError> {
+    let (part, constant) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut inner = table;
+    for name in part.split('.') {
+        let Some(toml::Value::Table(next)) = inner.get_mut(name) else {
+            return Err(SystemError::Text(format!("{key} is no constant of a part that it has")));
+        };
+        inner = next;
+    }
+    inner.insert(constant.to_string(), constant_of(value));
+    Ok(())
+}
+
 /// What the reader of TOML complains about, on one line.
-fn said(text: &str, error: &toml::de::Error) -> SystemError {
+pub(crate) fn said(text: &str, error: &toml::de::Error) -> SystemError {
     let message = error.message().replace('\n', ", ");
     SystemError::Text(match error.span().and_then(|span| text.get(..span.start)) {
         Some(before) => format!("line {}: {message}", before.lines().count().max(1)),
@@ -142,7 +150,7 @@ fn constant_of(text: &str) -> toml::Value {
     whole().or_else(|_| number()).or_else(|_| position()).unwrap_or_else(|_| toml::Value::String(text.to_string()))
 }
 
-fn constants(
+pub(crate) fn constants(
     all: &[(&'static str, f64)],
     wanted: &'static str,
     holds: impl Fn(f64) -> bool,

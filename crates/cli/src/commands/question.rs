@@ -116,21 +116,22 @@ pub fn open_place(args: &QuestionArgs, question: &Question) -> Result<Box<dyn Pl
 
 /// Refuses a study of which some cell could not be measured, before anything is.
 pub fn check_cells(place: &dyn Place, question: &Question) -> Result<()> {
-    let Some(pattern) = question.patterns().next() else { return Ok(()) };
     let largest_depth = question.iodepth.last().copied().unwrap_or(1);
-    for cache in &question.cache {
-        for bs in &question.bs {
-            let rw = Rw::of(pattern, question.directions[0]);
-            let workload = Workload {
-                rw,
-                bs: *bs,
-                iodepth: largest_depth,
-                threads: question.threads,
-                cache: *cache,
-                engine: question.engine,
-                ..Workload::default()
-            };
-            place.admits(&workload)?;
+    let ways = question.patterns().flat_map(|pattern| question.directions.iter().map(move |rw| Rw::of(pattern, *rw)));
+    for rw in ways {
+        for cache in &question.cache {
+            for bs in &question.bs {
+                let workload = Workload {
+                    rw,
+                    bs: *bs,
+                    iodepth: largest_depth,
+                    threads: question.threads,
+                    cache: *cache,
+                    engine: question.engine,
+                    ..Workload::default()
+                };
+                place.admits(&workload)?;
+            }
         }
     }
     Ok(())

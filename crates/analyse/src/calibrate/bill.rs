@@ -1,0 +1,59 @@
+//! What does a request of one way through cost the processor? Its cells and the fitted costs enter, constants leave.
+//!
+//! The deepest cells tell what a request costs where waiting costs next to nothing, since one wait serves many
+//! requests; what the shallower ones cost beyond that is the wait.
+
+use super::passage::Fit;
+use super::settings;
+use crate::fit::fit_line;
+use crate::path::Path;
+use crate::{Bound, CellFinding, Cost, format};
+
+pub(super) fn add(fit: &mut Fit, path: &Path<'_>, costs: &[Cost]) {
+    let cells: Vec<&CellFinding> = path.usable().filter(|cell| cell.charged_us > 0.0).collect();
+    charged(fit, &cells);
+    let of = |bound| {
+        let here = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == settings(path) && cost.bound == bound;
+        costs.iter().find(here)
+    };
+    if let (Some(lower), Some(upper)) = (of(Bound::Charged), of(Bound::Soaker)) {
+        fit.passage.unseen_us = (upper.fixed_us.value - lower.fixed_us.value).max(0.0);
+        fit.passage.unseen_us_per_kib = (upper.marginal_us_per_kib.value - lower.marginal_us_per_kib.value).max(0.0);
+        fit.unseen_known = true;
+        fit.remarks.insert("unseen_us", format!("the soaker's bound less the charge, over {} cells", upper.cells));
+    } else {
+        fit.remarks.insert("unseen_us", "unknown: no run beside the soaker".to_string());
+    }
+}
+
+fn charged(fit: &mut Fit, cells: &[&CellFinding]) {
+    let mut depths: Vec<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let line_at = |depth: u32| {
+        let here = cells.iter().filter(|cell| cell.iodepth == depth);
+        let points: Vec<(f64, f64)> = here.map(|cell| (cell.bs_bytes as f64 / 1024.0, cell.charged_us)).collect();
+        fit_line(&points).map(|line| (depth, points.len(), line))
+    };
+    let Some((deepest, count, line)) = depths.iter().rev().find_map(|depth| line_at(*depth)) else {
+        fit.remarks.insert("charged_us", "unknown: no two sizes whose charge is known".to_string());
+        return;
+    };
+    let beyond = |cell: &&&CellFinding| cell.iodepth < deepest;
+    let mut waits: Vec<f64> = cells
+        .iter()
+        .filter(beyond)
+        .map(|cell| (cell.charged_us - line.at(cell.bs_bytes as f64 / 1024.0)) * f64::from(cell.iodepth))
+        .collect();
+    waits.sort_by(f64::total_cmp);
+    (fit.passage.charged_us, fit.passage.charged_us_per_kib) = (line.intercept, line.slope);
+    let scatter =
+        if line.points > 2 { format!(", scattered by {}", format::percent(line.scatter)) } else { String::new() };
+    fit.remarks.insert("charged_us", format!("fitted to {count} cells, {deepest} deep{scatter}"));
+    if let Some(wait_us) = waits.get(waits.len() / 2) {
+        // Less than a part in a hundred of the request's own charge is none.
+        let least = line.intercept / 100.0;
+        fit.passage.wait_us = if *wait_us > least { *wait_us } else { 0.0 };
+        fit.remarks.insert("wait_us", format!("the median of what {} shallower cells are charged beyond", waits.len()));
+    }
+}

@@ -1,0 +1,136 @@
+//! Does a calibration give back the constants of what it was fitted to, and predict what it was not?
+
+mod built;
+
+use analyse::{CalibrateError, Calibration, Ceilings, Findings, analyse, calibrate, check};
+use built::{disk, question, study};
+use model::Passage;
+use record::Environment;
+use spec::{Bytes, Cache, Direction, Pattern, Question};
+
+const SPAN: Bytes = Bytes(1 << 30);
+const SEQUENTIAL_READS: (Pattern, Cache, Direction) = (Pattern::Sequential, Cache::Device, Direction::Read);
+
+fn findings(constants: &str, question: &Question) -> Findings {
+    analyse(question, &Environment::default(), &study(&disk(constants), question))
+}
+
+fn passage(calibration: &Calibration) -> Passage {
+    *calibration.fitted.passage(Pattern::Sequential, Cache::Device, Direction::Read).unwrap()
+}
+
+#[track_caller]
+fn near(what: &str, found: f64, truth: f64, share: f64) {
+    assert!((found / truth - 1.0).abs() <= share, "{what}: {found} instead of {truth}");
+}
+
+/// Constants of paths: whose number side by side, ceiling in bytes and in requests the cells show.
+const SYSTEMS: [(&str, bool, bool, bool); 7] = [
+    ("fixed=80us,rate=500MB/s", true, false, false),
+    ("fixed=80us,rate=500MB/s,disks=4", true, false, false),
+    ("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", true, true, false),
+    ("fixed=80us,rate=500MB/s,shared=300MB/s", true, true, false),
+    ("fixed=8ms,rate=150MB/s", true, false, false),
+    ("fixed=200us,rate=400MB/s,disks=16,iops=20000", true, false, true),
+    ("fixed=300us,rate=400MB/s,disks=8,shared=600MB/s,iops=8000", false, true, true),
+];
+
+/// Every other cell, as `check` halves them.
+fn half(findings: &Findings, question: &Question, colour: usize) -> Findings {
+    let mut half = findings.clone();
+    let rank = |cell: &analyse::CellFinding| {
+        let size = question.bs.iter().position(|bs| bs.0 == cell.bs_bytes).unwrap();
+        let depth = question.iodepth.iter().position(|depth| *depth == cell.iodepth).unwrap();
+        (size + depth) % 2
+    };
+    half.cells.retain(|cell| rank(cell) == colour);
+    half
+}
+
+#[test]
+fn half_of_the_cells_give_the_constants_and_predict_the_others() {
+    for (constants, side_by_side, bytes, requests) in SYSTEMS {
+        let (truth, question) = (disk(constants), question());
+        let all = findings(constants, &question);
+        for colour in [0, 1] {
+            let calibration = calibrate(&half(&all, &question, colour), SPAN, Ceilings::Device).unwrap();
+            let found = passage(&calibration);
+            near("fixed", found.fixed_us, truth.fixed.0 as f64 / 1e3, 0.02);
+            near("a KiB", found.us_per_kib, 1024.0 / truth.rate.mbps(), 0.02);
+            near("charged", found.charged_us, 5.0 * 0.75, 0.02);
+            near("charged a KiB", found.charged_us_per_kib, 0.05 * 0.75, 0.02);
+            assert_eq!(found.wait_us, 0.0);
+            near("unseen", found.unseen_us, 5.0 * 0.25, 0.02);
+            if side_by_side {
+                near("side by side", found.side_by_side.unwrap(), f64::from(truth.disks), 0.02);
+            }
+            assert_eq!(found.ceiling_mbps.is_some(), bytes, "{constants}: {found:?}");
+            assert_eq!(found.ceiling_iops.is_some(), requests, "{constants}: {found:?}");
+            bytes.then(|| near("ceiling", found.ceiling_mbps.unwrap(), truth.shared.unwrap().mbps(), 0.02));
+            requests.then(|| near("requests", found.ceiling_iops.unwrap(), truth.iops.unwrap(), 0.02));
+        }
+        let held_out = check(&all).unwrap();
+        assert_eq!(held_out.cells, all.cells.len(), "{constants}");
+        assert!(held_out.half_within < 0.02 && held_out.most_within < 0.05, "{constants}: {held_out:?}");
+    }
+}
+
+#[test]
+fn noise_and_a_few_spoilt_cells_bend_little() {
+    let question = question();
+    let mut all = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=8%", &question);
+    // Every seventh cell ran while somebody else used the disk.
+    all.cells.iter_mut().step_by(7).for_each(|cell| {
+        (cell.mbps.value, cell.mbps.low, cell.mbps.high) = (cell.mbps.value / 2.0, 0.0, cell.mbps.value);
+    });
+    let found = passage(&calibrate(&all, SPAN, Ceilings::Device).unwrap());
+    near("fixed", found.fixed_us, 80.0, 0.1);
+    near("ceiling", found.ceiling_mbps.unwrap(), 1200.0, 0.1);
+    let held_out = check(&all).unwrap();
+    assert!(held_out.half_within < 0.1, "{held_out:?}");
+    assert!(held_out.runs_apart.unwrap() > 0.03, "{held_out:?}");
+}
+
+#[test]
+fn one_device_predicts_four_behind_what_they_share() {
+    // One device reaches what all share with its largest requests alone; four reach it with most.
+    let (one, four) = ("fixed=200us,rate=400MB/s,shared=300MB/s", "fixed=200us,rate=400MB/s,shared=300MB/s,disks=4");
+    let question = Question { iodepth: vec![1, 2, 4], ..question() };
+    let calibration = calibrate(&findings(one, &question), SPAN, Ceilings::Shared).unwrap();
+    near("shared", calibration.fitted.shared.read_mbps.unwrap(), 300.0, 0.02);
+    assert_eq!(passage(&calibration).ceiling_mbps, None);
+    let truth = disk(four);
+    for bs in &question.bs {
+        let expected = model::throughput(&truth, *bs, 4).mbps();
+        let found = calibration.fitted.throughput(SEQUENTIAL_READS, *bs, 1, 4).unwrap().mbps();
+        near(&format!("four at {bs}"), found, expected, 0.02);
+    }
+    // Taken for the device's own, the same ceiling grows with the devices.
+    let own = calibrate(&findings(one, &question), SPAN, Ceilings::Device).unwrap();
+    assert_eq!(own.fitted.shared.read_mbps, None);
+    let found = own.fitted.throughput(SEQUENTIAL_READS, Bytes(1 << 20), 1, 4).unwrap().mbps();
+    near("four with a ceiling each", found, 1200.0, 0.02);
+}
+
+#[test]
+fn what_cannot_be_fitted_is_said() {
+    let question = question();
+    let all = findings("fixed=80us,rate=500MB/s,disks=64", &question);
+    let calibration = calibrate(&all, SPAN, Ceilings::Device).unwrap();
+    // 32 deep never filled 64: no more than the deepest that was measured is promised.
+    assert_eq!(passage(&calibration).side_by_side, Some(32.0));
+    assert!(calibration.unknown.iter().any(|said| said.contains("side by side")), "{:?}", calibration.unknown);
+    let text = calibration.fitted.to_toml(&calibration.remarks);
+    assert!(text.contains("not seen") && text.contains("No ceiling in bytes or in requests was seen."), "{text}");
+
+    let one_size = Question { bs: vec![Bytes(4096)], ..question.clone() };
+    let said = calibrate(&findings("", &one_size), SPAN, Ceilings::Device).unwrap_err();
+    assert!(matches!(&said, CalibrateError::TooLittle(why) if why.contains("4 KiB")), "{said}");
+    let mut none = all.clone();
+    none.cells.clear();
+    assert_eq!(calibrate(&none, SPAN, Ceilings::Device).unwrap_err(), CalibrateError::NoWalks);
+    assert_eq!(check(&none).unwrap_err(), CalibrateError::NoWalks);
+    let mut few = all;
+    few.cells.truncate(4);
+    assert!(matches!(check(&few).unwrap_err(), CalibrateError::TooLittle(_)));
+}

@@ -1,0 +1,124 @@
+//! Does `halfpower calibrate` turn a study into a machine that predicts? The real binary, on simulated targets whose
+//! truth is known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn complaint(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[track_caller]
+fn json(folder: &Path, words: &[&str]) -> Value {
+    serde_json::from_str(&said(&run(folder, words))).unwrap()
+}
+
+#[track_caller]
+fn close(what: &str, found: f64, truth: f64) {
+    assert!((found / truth - 1.0).abs() < 0.02, "{what}: {found}, the truth is {truth}");
+}
+
+/// Behind a shared limit that a single device reaches with large requests alone.
+const ONE: &str = "sim:fixed=200us,rate=400MB/s,shared=300MB/s";
+const FOUR: &str = "sim:fixed=200us,rate=400MB/s,shared=300MB/s,disks=4";
+
+#[test]
+fn a_study_of_one_device_predicts_four_that_share_a_limit() {
+    let folder = folder();
+    let here = folder.path();
+    said(&run(here, &["study", ONE, "--output", "one.halfpower", "--iodepth", "1,4", "--budget", "60s"]));
+    let told = said(&run(here, &["calibrate", "one.halfpower", "--shared", "-o", "mine.toml"]));
+    let next = told.lines().last().unwrap();
+    assert!(next.ends_with("halfpower study sim:mine.toml --set disks=4 --cache device"), "{told}");
+    let text = std::fs::read_to_string(here.join("mine.toml")).unwrap();
+    let fitted = model::Fitted::with_constants(&text, &BTreeMap::new()).unwrap();
+    close("shared", fitted.shared.read_mbps.unwrap(), 300.0);
+    close("fixed", fitted.path["random-direct-read"].fixed_us, 200.0);
+    assert!(text.lines().any(|line| line.starts_with("fixed_us = ") && line.contains("# fitted; ")), "{text}");
+    // The next command as it was told, and a run of each of four beside the truth.
+    let words: Vec<&str> = next.split("halfpower ").nth(1).unwrap().split(' ').collect();
+    let predicted = json(here, &[&words[..], &["--budget", "60s", "--json"]].concat());
+    assert_eq!(predicted["device"]["name"], "4 x device");
+    assert!(
+        predicted["bottleneck"]["level"].as_str().unwrap().starts_with("shared path"),
+        "{}",
+        predicted["bottleneck"]
+    );
+    for (bs, depth) in [("4KiB", "1"), ("64KiB", "1"), ("1MiB", "1")] {
+        let rate = |target: &str, depth: &str, more: &[&str]| {
+            let words = ["run", target, "--rw", "randread", "--bs", bs, "-o", depth, "-d", "2s", "--json"];
+            json(here, &[&words[..], more].concat())["mbps"].as_f64().unwrap()
+        };
+        let truth = rate(FOUR, "4", &[]);
+        let found = rate("sim:mine.toml", depth, &["--set", "disks=4", "--set", "array=each"]);
+        close(bs, found, truth);
+    }
+}
+
+#[test]
+fn half_of_a_study_predicts_the_other_half() {
+    let folder = folder();
+    let target = "sim:fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=3%,jitter=10%";
+    said(&run(folder.path(), &["study", target, "--budget", "2m", "--rw", "read"]));
+    let told = said(&run(folder.path(), &["calibrate", "study.halfpower", "--check"]));
+    let median = told.lines().find_map(|line| line.split_once("the median error is ")).unwrap().1;
+    let median: f64 = median.trim_end_matches(['%', '.']).parse().unwrap();
+    assert!(median < 10.0, "{told}");
+    assert!(told.contains("random direct read") && told.contains("Two runs of the same cell"), "{told}");
+}
+
+#[test]
+fn what_lacks_for_a_calibration_is_said_in_a_sentence() {
+    let folder = folder();
+    let here = folder.path();
+    let sim = "sim:fixed=80us,rate=500MB/s";
+    said(&run(here, &["study", sim, "--output", "zones.halfpower", "--experiments", "zones", "--budget", "10s"]));
+    let small = ["--experiments", "random", "--rw", "read", "--iodepth", "1,2,4", "--budget", "10s"];
+    said(&run(here, &[&["study", sim, "--output", "one.halfpower", "--bs", "4KiB"], &small[..]].concat()));
+    said(&run(
+        here,
+        &[&["study", sim, "--output", "reads.halfpower", "--bs", "4KiB,64KiB,256KiB"], &small[..]].concat(),
+    ));
+    said(&run(here, &["calibrate", "reads.halfpower", "-o", "reads.toml"]));
+    let cases: &[(&[&str], &str)] = &[
+        (&["calibrate", "nowhere.halfpower"], "nowhere.halfpower"),
+        (&["calibrate", "reads.halfpower", "-o", "mine.txt"], "end in .toml"),
+        (&["calibrate", "zones.halfpower"], "--experiments sequential,random"),
+        (&["calibrate", "zones.halfpower", "--check"], "--experiments sequential,random"),
+        (&["calibrate", "one.halfpower"], "4 KiB"),
+        (&["study", "sim:reads.toml", "--cache", "device"], "random-direct-read; ask for those"),
+        (&["study", "sim:reads.toml", "--set", "buses=2"], "set disks, array or a constant"),
+        (&["study", "sim:reads.toml", "--set", "disk.rpm=7200"], "disk.rpm"),
+        (&["run", "sim:reads.toml", "--rw", "randread", "--streams", "2"], "--streams"),
+        (&["run", "sim:reads.toml", "--rw", "randread", "--size", "1TiB"], "--size"),
+    ];
+    for (words, expected) in cases {
+        let said = complaint(&run(here, words));
+        assert!(
+            said.contains(expected) && !said.contains("panicked") && said.lines().count() <= 2,
+            "{words:?}: {said}"
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! What can be asked of a device that is known by its measurements? What its study knew, of one of it or of several.
+
+use std::ops::Range;
+
+use engine::Simulated;
+use model::{Arrangement, Fitted, FittedPath};
+use record::{Device, Environment, Level, Machine as Computer, Surroundings, TargetKind};
+use spec::{
+    Affinity, Bytes, Direction, DiskArray, Fadvise, Join, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
+    SimulatedSystem, Workload,
+};
+
+use super::each::EachMember;
+use super::{Opened, Subject, unfit};
+use crate::{MeasureError, seat};
+
+/// What direct requests are multiples of.
+const SECTOR: Bytes = Bytes(512);
+/// What a stripe lays on one device before the next has its turn: both studies' chunk.
+const CHUNK: u64 = 64 << 10;
+const MIB: u64 = 1 << 20;
+
+/// What a fitted device does not have, by the words that plans ask with.
+const CANNOT: [(&str, &str); 6] = [
+    ("layouts", "a calibrated device has no file system that could lay out files"),
+    ("page cache", "a calibrated device has no page cache beyond what its study saw"),
+    ("write cache", "a calibrated device has no write cache that could be switched"),
+    ("trace", "a calibrated device has no tracepoints"),
+    (seat::ONE, "a calibrated device's processors cannot be chosen"),
+    (seat::INTERRUPT, "a calibrated device's processors cannot be chosen"),
+];
+
+/// One or several of a fitted device.
+pub struct Calibrated {
+    name: String,
+    fitted: Fitted,
+    setup: Setup,
+    span_bytes: u64,
+}
+
+impl Calibrated {
+    pub fn new(described: &SimulatedSystem, size: Option<Bytes>) -> Result<Self, MeasureError> {
+        let SimulatedSystem { name, text, setup, constants } = described;
+        let usual = Setup { disks: setup.disks, array: setup.array, ..Setup::default() };
+        if *setup != usual {
+            return unfit(format!(
+                "sim:{name} is calibrated from a study, which tells no buses, alignment, volumes or processors: \
+                 set disks, array or a constant of it"
+            ));
+        }
+        if matches!(setup.array, Some(DiskArray::AdapterStripe | DiskArray::Mirror)) {
+            return unfit(format!("sim:{name} is calibrated from a study: its array is stripe or each"));
+        }
+        let fitted = Fitted::with_constants(text, constants)?;
+        let mut calibrated = Self { name: name.clone(), fitted, setup: *setup, span_bytes: 0 };
+        let whole = calibrated.bytes() * u64::from(if Self::are_each(setup) { 1 } else { setup.disks });
+        if let Some(size) = size.filter(|size| size.0 > whole) {
+            let whole = Bytes(whole);
+            return unfit(format!("--size {size}: the study behind sim:{name} saw {whole}; ask for less"));
+        }
+        calibrated.span_bytes = size.map_or(whole, |size| size.0);
+        Ok(calibrated)
+    }
+
+    fn are_each(setup: &Setup) -> bool {
+        setup.array == Some(DiskArray::Each)
+    }
+
+    /// Bytes of one device.
+    fn bytes(&self) -> u64 {
+        self.fitted.device.measured_mib * MIB
+    }
+
+    /// How many devices a workload uses, and whether each is driven for itself.
+    fn used(&self, workload: &Workload) -> Result<(u32, bool), MeasureError> {
+        let (name, disks) = (&self.name, self.setup.disks);
+        let devices = match workload.twist.members {
+            0 => disks,
+            members if members <= disks => members,
+            members => {
+                return unfit(format!(
+                    "--members {members} cannot be asked of sim:{name}: {disks} in use (disks={disks})"
+                ));
+            }
+        };
+        let each = match workload.twist.join {
+            Some(Join::Mirror) => {
+                return unfit(format!(
+                    "--join mirror cannot be asked of sim:{name}: its study tells nothing of copies"
+                ));
+            }
+            join => join == Some(Join::Each) || join.is_none() && Self::are_each(&self.setup),
+        };
+        Ok((devices, each && devices > 1))
+    }
+
+    fn level(&self, name: String, rate: Option<f64>, direction: Direction, source: String) -> Level {
+        let attainable = rate.map(|mbps| Rate(mbps * 1e6));
+        Level { name, attainable, direction: Some(direction), source, ..Level::default() }
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        let disks = f64::from(self.setup.disks);
+        let shared = Direction::ALL.iter().filter_map(|direction| {
+            let mbps = self.fitted.shared.mbps(*direction)?;
+            let source = format!("what devices share lets {mbps} MB/s of {direction}s through");
+            Some(self.level(format!("shared path, {direction}s"), Some(mbps), *direction, source))
+        });
+        let device = Direction::ALL.iter().map(|direction| {
+            let of = self.fitted.path.iter().filter(|(key, _)| key.ends_with(direction.word()));
+            let most = of.filter_map(|(_, passage)| passage.ceiling_mbps).reduce(f64::max).map(|mbps| mbps * disks);
+            let source = "as its study saw it".to_string();
+            self.level(format!("{}, {direction}s", self.called()), most, *direction, source)
+        });
+        shared.chain(device).collect()
+    }
+
+    fn called(&self) -> String {
+        match self.setup.disks {
+            1 => self.fitted.device.name.clone(),
+            disks => format!("{disks} x {}", self.fitted.device.name),
+        }
+    }
+
+    fn range(&self, workload: &Workload, devices: u32, each: bool) -> Range<u64> {
+        let holds = if each { self.bytes() } else { self.bytes() * u64::from(devices) };
+        workload.twist.reached(self.span_bytes.min(holds))
+    }
+
+    /// Refuses a way through that the study did not take.
+    fn knows(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let pattern = workload.rw.pattern();
+        let directions = workload.rw.direction().map_or(Direction::ALL.to_vec(), |direction| vec![direction]);
+        let missing = directions.into_iter().find(|rw| self.fitted.passage(pattern, workload.cache, *rw).is_none());
+        match missing {
+            None => Ok(()),
+            Some(rw) => unfit(format!(
+                "sim:{} knows nothing of {}: it has {}; ask for those with --experiments, --rw and --cache, or calibrate \
+                 it from a study that has both",
+                self.name,
+                Fitted::key(pattern, workload.cache, rw),
+                self.fitted.path.keys().cloned().collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+}
+
+impl Subject for Calibrated {
+    fn environment(&self) -> Environment {
+        let machine = Computer {
+            kernel: Computer::VIRTUAL.to_string(),
+            cpu_model: "simulated".to_string(),
+            cpus: self.fitted.device.processors,
+            ..Computer::default()
+        };
+        let device = Device {
+            name: self.called(),
+            size: Bytes(self.bytes()),
+            logical_block: SECTOR,
+            physical_block: SECTOR,
+            ..Device::default()
+        };
+        let surroundings = Surroundings {
+            kind: TargetKind::Simulated,
+            span: Bytes(self.span_bytes),
+            members: self.setup.disks,
+            direct_unit: Some(SECTOR),
+            cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
+        };
+        Environment {
+            machine,
+            device: Some(device),
+            levels: self.levels(),
+            notes: vec![format!("Predicted from a calibration: {}.", self.fitted.about)],
+            surroundings,
+            ..Environment::default()
+        }
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.span_bytes
+    }
+
+    fn cpus(&self) -> u32 {
+        self.fitted.device.processors
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let twist = &workload.twist;
+        if workload.cache.direct() && !workload.bs.0.is_multiple_of(SECTOR.0) {
+            return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
+        }
+        let absent = [
+            ("--streams", "its study had one stream", twist.streams > 1),
+            ("--randoms", "its study had no readers beside", twist.randoms > 0),
+            ("--layout", "it has no file system", twist.layout != Layout::Written),
+            ("--affinity", "its processors cannot be chosen", twist.affinity != Affinity::All),
+            ("--page-cache", "it has no page cache", twist.page_cache != PageCache::Empty),
+            ("--fadvise", "it has no page cache", twist.fadvise != Fadvise::Normal),
+            ("--wce", "its write cache cannot be switched", twist.wce.is_some()),
+        ];
+        if let Some((flag, why, _)) = absent.iter().find(|(_, _, turned)| *turned) {
+            return unfit(format!(
+                "{flag} cannot be asked of sim:{}, a calibrated device: {why}; leave it out",
+                self.name
+            ));
+        }
+        self.used(workload)?;
+        self.knows(workload)
+    }
+
+    fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
+        let workload = &run.workload;
+        let (devices, each) = self.used(workload)?;
+        self.knows(workload)?;
+        let range = self.range(workload, devices, each);
+        let depth = workload.total_depth() * if each { devices } else { 1 };
+        let arrangement = Arrangement {
+            devices,
+            chunk: (!each && devices > 1).then_some(CHUNK),
+            bytes: self.bytes(),
+            pattern: workload.rw.pattern(),
+            cache: workload.cache,
+            depth,
+            // Devices that are driven each for itself have a thread each.
+            threads: workload.threads * if each { devices } else { 1 },
+        };
+        let path = FittedPath::new(&self.fitted, arrangement);
+        let engine = Simulated::over(Box::new(path), depth, start);
+        let account = engine.processor_time();
+        if !each {
+            return Ok(Opened { engine: Box::new(engine), account, depth, range });
+        }
+        let engine = EachMember::new(engine, devices, self.bytes());
+        let in_streams = workload.rw.pattern() == Pattern::Sequential;
+        let engine = if in_streams { engine.streaming(depth, range.clone()) } else { engine };
+        Ok(Opened { engine: Box::new(engine), account, depth, range })
+    }
+}

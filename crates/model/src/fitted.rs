@@ -1,0 +1,309 @@
+//! What is a device that is known by its measurements alone? Constants for each way through it, as TOML in and out.
+//!
+//! Nothing is said of what is inside. A request alone takes `fixed + size x per KiB`; requests leave no closer to one
+//! another than a gap, which is the largest of: that time over the requests that go side by side, the size over a
+//! ceiling in bytes, one over a ceiling in requests. Latency beside gap are the terms of LogGP (Alexandrov, Ionescu,
+//! Schauser, Scheiman, 1995); `halfpower calibrate` fits them to a study.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use spec::{Bytes, Cache, Direction, Pattern, Rate};
+
+use crate::SystemError;
+use crate::system::{changed, constants, said};
+
+const KIB: f64 = 1024.0;
+
+/// A device, or a whole path, as a study saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// One line that says what it is.
+    pub about: String,
+    /// What there may be several of.
+    pub device: FittedDevice,
+    /// What all of them share.
+    #[serde(default)]
+    pub shared: FittedShared,
+    /// The ways through it, by pattern, cache setting and direction: `random-direct-read`.
+    #[serde(default)]
+    pub path: BTreeMap<String, Passage>,
+}
+
+/// The device itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FittedDevice {
+    /// What it is called.
+    pub name: String,
+    /// How much of it was measured, in MiB; nothing is known beyond.
+    pub measured_mib: u64,
+    /// Processors of the host.
+    pub processors: u32,
+}
+
+/// Limits that several devices come up against together; `None` where none is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FittedShared {
+    /// Reads, in MB/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_mbps: Option<f64>,
+    /// Writes, in MB/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_mbps: Option<f64>,
+}
+
+impl FittedShared {
+    /// The limit on one direction, in MB/s.
+    pub fn mbps(self, direction: Direction) -> Option<f64> {
+        match direction {
+            Direction::Read => self.read_mbps,
+            Direction::Write => self.write_mbps,
+        }
+    }
+}
+
+/// One way through the device: what requests of one pattern, cache setting and direction meet.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Passage {
+    /// Time of a request that is alone, whatever its size, in microseconds.
+    pub fixed_us: f64,
+    /// What each KiB adds to it.
+    pub us_per_kib: f64,
+    /// Requests that go side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub side_by_side: Option<f64>,
+    /// Throughput that larger requests do not get past, in MB/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_mbps: Option<f64>,
+    /// Requests a second that smaller ones do not get past.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling_iops: Option<f64>,
+    /// Processor time of a request that the process is charged, in microseconds.
+    #[serde(default)]
+    pub charged_us: f64,
+    /// What each KiB adds to it.
+    #[serde(default)]
+    pub charged_us_per_kib: f64,
+    /// What a wait for completions costs besides; all requests outstanding share it.
+    #[serde(default)]
+    pub wait_us: f64,
+    /// Processor time of a request that nobody is charged.
+    #[serde(default)]
+    pub unseen_us: f64,
+    /// What each KiB adds to it.
+    #[serde(default)]
+    pub unseen_us_per_kib: f64,
+}
+
+impl Passage {
+    /// Time of a request of `bs` that is alone, in microseconds.
+    pub fn alone_us(&self, bs: Bytes) -> f64 {
+        self.fixed_us + self.us_per_kib * bs.0 as f64 / KIB
+    }
+
+    /// Least time between two completions of one device, in microseconds.
+    pub fn gap_us(&self, bs: Bytes) -> f64 {
+        let by_number = self.side_by_side.map(|most| self.alone_us(bs) / most);
+        // A MB/s is a byte a microsecond.
+        let by_bytes = self.ceiling_mbps.map(|mbps| bs.0 as f64 / mbps);
+        let by_requests = self.ceiling_iops.map(|iops| 1e6 / iops);
+        [by_number, by_bytes, by_requests].into_iter().flatten().fold(0.0, f64::max)
+    }
+
+    /// Charged processor time of a request while `depth` are outstanding, in microseconds.
+    pub fn charged_us(&self, bs: Bytes, depth: u32) -> f64 {
+        self.charged_us + self.charged_us_per_kib * bs.0 as f64 / KIB + self.wait_us / f64::from(depth.max(1))
+    }
+
+    /// Mean time between two completions of one device with `depth` requests of `bs` outstanding, in microseconds.
+    pub fn between_us(&self, bs: Bytes, depth: u32) -> f64 {
+        (self.alone_us(bs) / f64::from(depth.max(1))).max(self.gap_us(bs))
+    }
+}
+
+impl Fitted {
+    /// Whether a system's text is of this kind.
+    pub fn is_told_by(text: &str) -> bool {
+        toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("path") && !table.contains_key("host"))
+    }
+
+    /// The device of this text, with other constants: `path.random-direct-read.fixed_us` to `20`.
+    ///
+    /// # Errors
+    /// [`SystemError::Text`] where the text or a key is of no such device, [`SystemError::Constant`] where a constant
+    /// makes no sense.
+    pub fn with_constants(text: &str, changes: &BTreeMap<String, String>) -> Result<Self, SystemError> {
+        let mut table: toml::Table = toml::from_str(text).map_err(|error| said(text, &error))?;
+        changes.iter().try_for_each(|(key, value)| changed(&mut table, key, value))?;
+        let fitted: Self = table.try_into().map_err(|error: toml::de::Error| said("", &error))?;
+        fitted.check()?;
+        Ok(fitted)
+    }
+
+    /// The key of a way through: `random-direct-read`.
+    pub fn key(pattern: Pattern, cache: Cache, direction: Direction) -> String {
+        let cache = match cache {
+            Cache::Both => "buffered",
+            Cache::Os => "durable-buffered",
+            Cache::Device => "direct",
+            Cache::None => "durable-direct",
+        };
+        format!("{pattern}-{cache}-{direction}")
+    }
+
+    /// The way through of these settings, where it is known.
+    pub fn passage(&self, pattern: Pattern, cache: Cache, direction: Direction) -> Option<&Passage> {
+        self.path.get(&Self::key(pattern, cache, direction))
+    }
+
+    /// Throughput of `devices` alike, each with `depth` requests of `bs` outstanding; `None` where the way is not known.
+    ///
+    /// The least of: what the devices give, what they share, and what one submitting thread's processor time allows.
+    pub fn throughput(
+        &self,
+        (pattern, cache, direction): (Pattern, Cache, Direction),
+        bs: Bytes,
+        depth: u32,
+        devices: u32,
+    ) -> Option<Rate> {
+        let passage = self.passage(pattern, cache, direction)?;
+        let of_devices = passage.between_us(bs, depth) / f64::from(devices.max(1));
+        let of_shared = self.shared.mbps(direction).map_or(0.0, |mbps| bs.0 as f64 / mbps);
+        let of_processor = passage.charged_us(bs, depth * devices);
+        Some(Rate(bs.0 as f64 / of_devices.max(of_shared).max(of_processor) * 1e6))
+    }
+
+    fn check(&self) -> Result<(), SystemError> {
+        let finite = |value: f64| value.is_finite();
+        constants(&[("device.measured_mib", self.device.measured_mib as f64)], "at least 1", |value| value >= 1.0)?;
+        constants(&[("device.processors", f64::from(self.device.processors))], "at least 1", |value| value >= 1.0)?;
+        let shared = [
+            ("shared.read_mbps", self.shared.read_mbps.unwrap_or(1.0)),
+            ("shared.write_mbps", self.shared.write_mbps.unwrap_or(1.0)),
+        ];
+        constants(&shared, "above 0", |value| value > 0.0 && finite(value))?;
+        for passage in self.path.values() {
+            let times = [
+                ("path.*.fixed_us", passage.fixed_us),
+                ("path.*.us_per_kib", passage.us_per_kib),
+                ("path.*.charged_us", passage.charged_us),
+                ("path.*.charged_us_per_kib", passage.charged_us_per_kib),
+                ("path.*.wait_us", passage.wait_us),
+                ("path.*.unseen_us", passage.unseen_us),
+                ("path.*.unseen_us_per_kib", passage.unseen_us_per_kib),
+            ];
+            constants(&times, "0 or more", |value| value >= 0.0 && finite(value))?;
+            let limits = [
+                ("path.*.side_by_side", passage.side_by_side.unwrap_or(1.0)),
+                ("path.*.ceiling_mbps", passage.ceiling_mbps.unwrap_or(1.0)),
+                ("path.*.ceiling_iops", passage.ceiling_iops.unwrap_or(1.0)),
+            ];
+            constants(&limits, "above 0", |value| value > 0.0 && finite(value))?;
+            let least = [("path.*.fixed_us + us_per_kib", passage.fixed_us + passage.us_per_kib)];
+            constants(&least, "above 0, since a request takes some time", |value| value > 0.0)?;
+        }
+        let unknown = self.path.keys().find(|key| !Self::keys().any(|known| known == **key));
+        unknown.map_or(Ok(()), |key| Err(SystemError::Text(format!("path.{key} is no pattern, cache and direction"))))
+    }
+
+    fn keys() -> impl Iterator<Item = String> {
+        Pattern::ALL.iter().flat_map(|pattern| {
+            Cache::ALL.iter().flat_map(|cache| Direction::ALL.iter().map(|rw| Self::key(*pattern, *cache, *rw)))
+        })
+    }
+
+    /// The text of the device; `remarks` are put beside the keys they are named after (`path.random-direct-read.fixed_us`),
+    /// and above the tables (`path.random-direct-read`).
+    pub fn to_toml(&self, remarks: &BTreeMap<String, String>) -> String {
+        let mut text = String::new();
+        let mut table = String::new();
+        for line in toml::to_string(self).unwrap_or_default().lines() {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                table = name.to_string();
+                remarks
+                    .get(name)
+                    .iter()
+                    .for_each(|remark| text.extend(remark.lines().map(|line| format!("# {line}\n"))));
+                text += &format!("{line}\n");
+                continue;
+            }
+            let key = line.split_once(" = ").map(|(key, _)| format!("{table}.{key}"));
+            match key.and_then(|key| remarks.get(&key)) {
+                Some(remark) => text += &format!("{line:28}  # {remark}\n"),
+                None => text += &format!("{line}\n"),
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted() -> Fitted {
+        let passage = Passage {
+            fixed_us: 80.0,
+            us_per_kib: 2.0,
+            side_by_side: Some(4.0),
+            ceiling_mbps: Some(1000.0),
+            ceiling_iops: Some(40_000.0),
+            charged_us: 2.0,
+            wait_us: 6.0,
+            ..Passage::default()
+        };
+        Fitted {
+            about: "x".to_string(),
+            device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },
+            shared: FittedShared { read_mbps: Some(1500.0), write_mbps: None },
+            path: BTreeMap::from([("random-direct-read".to_string(), passage)]),
+        }
+    }
+
+    const READS: (Pattern, Cache, Direction) = (Pattern::Random, Cache::Device, Direction::Read);
+
+    #[test]
+    fn the_narrowest_of_the_limits_holds() {
+        let fitted = fitted();
+        let us = |kib: u64, depth, devices| {
+            let bs = Bytes(kib * 1024);
+            bs.0 as f64 / fitted.throughput(READS, bs, depth, devices).unwrap().mbps()
+        };
+        let near =
+            |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
+        near(us(8, 1, 1), 96.0);
+        near(us(8, 2, 1), 48.0);
+        near(us(8, 32, 1), 25.0);
+        near(us(40, 32, 1), 40.96);
+        near(us(40, 32, 4), 40.0 * 1.024 / 1.5);
+        near(us(8, 32, 1000), 8.0 * 1.024 / 1.5);
+        assert_eq!(fitted.throughput((Pattern::Random, Cache::Device, Direction::Write), Bytes(4096), 1, 1), None);
+    }
+
+    #[test]
+    fn remarks_stand_beside_their_constants_and_the_text_is_read_back() {
+        let remarks = BTreeMap::from([
+            ("path.random-direct-read".to_string(), "two\nlines".to_string()),
+            ("path.random-direct-read.fixed_us".to_string(), "from 3 cells".to_string()),
+        ]);
+        let text = fitted().to_toml(&remarks);
+        assert!(text.contains("# two\n# lines\n[path.random-direct-read]\nfixed_us = 80.0"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("fixed_us = 80.0") && line.ends_with("# from 3 cells")));
+        assert!(Fitted::is_told_by(&text));
+        assert_eq!(Fitted::with_constants(&text, &BTreeMap::new()).unwrap(), fitted());
+        let change = |key: &str, value: &str| {
+            Fitted::with_constants(&text, &BTreeMap::from([(key.to_string(), value.to_string())]))
+        };
+        let faster = change("path.random-direct-read.fixed_us", "20").unwrap();
+        assert_eq!(faster.path["random-direct-read"].fixed_us, 20.0);
+        assert_eq!(change("shared.write_mbps", "87").unwrap().shared.write_mbps, Some(87.0));
+        for (key, value) in [("shared.write_mbps", "0"), ("path.random-direct-read.speed", "1"), ("disk.rpm", "7200")] {
+            let said = change(key, value).unwrap_err().to_string();
+            assert!(said.contains(key.rsplit('.').next().unwrap()), "{said}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! When does a request to a [`Fitted`] device complete? Several devices alike, what they share, and the processor.
+//!
+//! A request, or the part of it that a stripe lays on one device, takes its time alone. It then leaves its device no
+//! sooner than the device's gap after the one before it, and what all devices share no sooner than the bytes take
+//! there; last, the submitting processor takes it back, no sooner than that has paid for the one before. Each of
+//! these works while the one before it does (cut-through), so a request alone loses nothing.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use spec::{Bytes, Cache, Direction, Pattern};
+
+use crate::{Completed, Fitted, Moment, Operation, Passage, Path, ProcessorTime, Submission};
+
+const PS_PER_US: f64 = 1e6;
+
+/// How a run uses the devices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrangement {
+    /// Devices at work.
+    pub devices: u32,
+    /// Bytes that a stripe lays on one device before the next has its turn; `None`: the second device begins where the
+    /// first one ends.
+    pub chunk: Option<u64>,
+    /// Bytes of one device.
+    pub bytes: u64,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Requests kept outstanding.
+    pub depth: u32,
+    /// Submitting threads.
+    pub threads: u32,
+}
+
+/// One direction's passage in the unit of the clock.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    passage: Passage,
+    shared_ps_per_byte: f64,
+    /// When the shared part last let something go.
+    shared_free: Moment,
+}
+
+/// Where a part of a request is, in the order of its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    OffDevice,
+    OffShared,
+    Home,
+}
+
+/// A part of a request on one device. The order of the fields is the order of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    at: Moment,
+    sequence: u64,
+    stage: Stage,
+    token: u32,
+    device: u32,
+    length: u32,
+}
+
+/// A request in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct InFlight {
+    parts: u32,
+    bytes: u32,
+    writes: bool,
+}
+
+/// The path of a [`Fitted`] device under one [`Arrangement`], for one run.
+#[derive(Debug)]
+pub struct FittedPath {
+    arrangement: Arrangement,
+    /// Reads and writes; `None` where the study knew none.
+    ways: [Option<Way>; 2],
+    processors: f64,
+    /// When each device last let something go.
+    devices: Vec<Moment>,
+    /// When the submitting processors have paid for what came back.
+    paid: Moment,
+    agenda: BinaryHeap<Reverse<Part>>,
+    /// By token.
+    in_flight: Vec<InFlight>,
+    count: usize,
+    flushes: Vec<u32>,
+    done: VecDeque<Completed>,
+    clock: Moment,
+    sequence: u64,
+    spent_us: [f64; 2],
+}
+
+impl FittedPath {
+    /// The path at rest. Requests of a direction that `fitted` does not know complete at once, so ask it first.
+    pub fn new(fitted: &Fitted, arrangement: Arrangement) -> Self {
+        let way = |direction| {
+            let passage = *fitted.passage(arrangement.pattern, arrangement.cache, direction)?;
+            let shared_ps_per_byte = fitted.shared.mbps(direction).map_or(0.0, |mbps| PS_PER_US / mbps);
+            Some(Way { passage, shared_ps_per_byte, shared_free: Moment::default() })
+        };
+        Self {
+            ways: [way(Direction::Read), way(Direction::Write)],
+            processors: f64::from(arrangement.threads.min(fitted.device.processors).max(1)),
+            devices: vec![Moment::default(); arrangement.devices.max(1) as usize],
+            arrangement,
+            paid: Moment::default(),
+            agenda: BinaryHeap::new(),
+            in_flight: Vec::new(),
+            count: 0,
+            flushes: Vec::new(),
+            done: VecDeque::new(),
+            clock: Moment::default(),
+            sequence: 0,
+            spent_us: [0.0; 2],
+        }
+    }
+
+    /// Bytes that all devices hold together.
+    pub fn bytes(&self) -> u64 {
+        self.arrangement.bytes * self.devices.len() as u64
+    }
+
+    fn alone_ps(&self, writes: bool, length: u32) -> u64 {
+        let alone = |way: &Way| (way.passage.alone_us(Bytes(u64::from(length))) * PS_PER_US).round() as u64;
+        self.ways[usize::from(writes)].as_ref().map_or(0, alone)
+    }
+
+    /// The device of a byte, and how many bytes from there on are its own.
+    fn device_of(&self, offset: u64) -> (u32, u64) {
+        let devices = self.devices.len() as u64;
+        match self.arrangement.chunk {
+            Some(chunk) => ((offset / chunk % devices) as u32, chunk - offset % chunk),
+            None => {
+                let bytes = self.arrangement.bytes.max(1);
+                (((offset / bytes).min(devices - 1)) as u32, bytes - offset % bytes)
+            }
+        }
+    }
+
+    fn add(&mut self, part: Part) {
+        self.agenda.push(Reverse(Part { sequence: self.sequence, ..part }));
+        self.sequence += 1;
+    }
+
+    fn step(&mut self) -> bool {
+        let Some(Reverse(part)) = self.agenda.pop() else { return false };
+        self.clock = part.at;
+        let writes = self.in_flight[part.token as usize].writes;
+        let Some(way) = &mut self.ways[usize::from(writes)] else {
+            self.arrive(part);
+            return true;
+        };
+        match part.stage {
+            Stage::OffDevice => {
+                let gap_ps = (way.passage.gap_us(Bytes(u64::from(part.length))) * PS_PER_US).round() as u64;
+                let free = &mut self.devices[part.device as usize];
+                *free = part.at.max(free.after_ps(gap_ps));
+                let at = *free;
+                self.add(Part { at, stage: Stage::OffShared, ..part });
+            }
+            Stage::OffShared => {
+                let span_ps = (f64::from(part.length) * way.shared_ps_per_byte).round() as u64;
+                way.shared_free = part.at.max(way.shared_free.after_ps(span_ps));
+                let at = way.shared_free;
+                self.add(Part { at, stage: Stage::Home, ..part });
+            }
+            Stage::Home => self.arrive(part),
+        }
+        true
+    }
+
+    /// A part is back; with the last of them, so is the request, when the processor has taken it.
+    fn arrive(&mut self, part: Part) {
+        let request = &mut self.in_flight[part.token as usize];
+        request.parts -= 1;
+        if request.parts > 0 {
+            return;
+        }
+        let InFlight { bytes, writes, .. } = *request;
+        if let Some(way) = &self.ways[usize::from(writes)] {
+            let bs = Bytes(u64::from(bytes));
+            let depth = self.arrangement.depth.div_ceil(self.arrangement.threads.max(1));
+            let charged_us = way.passage.charged_us(bs, depth);
+            self.spent_us[0] += charged_us;
+            self.spent_us[1] += way.passage.unseen_us + way.passage.unseen_us_per_kib * bs.kib();
+            let span_ps = (charged_us / self.processors * PS_PER_US).round() as u64;
+            self.paid = part.at.max(self.paid.after_ps(span_ps));
+        }
+        self.done.push_back(Completed { token: part.token, bytes, at: part.at.max(self.paid) });
+    }
+
+    fn release_flushes(&mut self) {
+        if self.count == 0 {
+            for token in std::mem::take(&mut self.flushes) {
+                self.done.push_back(Completed { token, bytes: 0, at: self.clock.max(self.paid) });
+                self.count += 1;
+            }
+        }
+    }
+}
+
+impl Path for FittedPath {
+    fn submit(&mut self, now: Moment, request: Submission) {
+        self.clock = self.clock.max(now);
+        if request.operation == Operation::Flush {
+            self.flushes.push(request.token);
+            self.release_flushes();
+            return;
+        }
+        let writes = request.operation == Operation::Write;
+        let bytes = self.bytes().saturating_sub(request.offset).min(u64::from(request.length)) as u32;
+        let token = request.token;
+        if self.in_flight.len() <= token as usize {
+            self.in_flight.resize(token as usize + 1, InFlight::default());
+        }
+        self.in_flight[token as usize] = InFlight { parts: 0, bytes, writes };
+        self.count += 1;
+        let (mut offset, mut left) = (request.offset, bytes);
+        loop {
+            let (device, reach) = self.device_of(offset);
+            let length = u64::from(left).min(reach) as u32;
+            let at = now.after_ps(self.alone_ps(writes, length));
+            self.in_flight[token as usize].parts += 1;
+            self.add(Part { at, sequence: 0, stage: Stage::OffDevice, token, device, length });
+            (offset, left) = (offset + u64::from(length), left - length);
+            if left == 0 {
+                break;
+            }
+        }
+    }
+
+    fn next_completion(&self) -> Option<Moment> {
+        let first = self.done.front().map(|completed| completed.at);
+        first.or_else(|| self.agenda.peek().map(|Reverse(part)| part.at))
+    }
+
+    fn next_by(&mut self, until: Moment) -> Option<Moment> {
+        while self.done.is_empty() && self.agenda.peek().is_some_and(|Reverse(part)| part.at <= until) {
+            self.step();
+        }
+        self.done.front().map(|completed| completed.at).filter(|at| *at <= until)
+    }
+
+    fn pop(&mut self) -> Option<Completed> {
+        while self.done.is_empty() {
+            if !self.step() {
+                return None;
+            }
+        }
+        let completed = self.done.pop_front()?;
+        self.count -= 1;
+        self.clock = self.clock.max(completed.at);
+        self.release_flushes();
+        Some(completed)
+    }
+
+    fn processor_time(&self) -> ProcessorTime {
+        ProcessorTime {
+            charged_ns: (self.spent_us[0] * 1e3).round() as u64,
+            unseen_ns: (self.spent_us[1] * 1e3).round() as u64,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Does the path of a fitted device do what its closed form says? Requests kept outstanding, one device and several.
+
+use std::collections::BTreeMap;
+
+use model::{Arrangement, Fitted, FittedPath, Moment, Operation, Path, Submission};
+use spec::{Bytes, Cache, Direction, Pattern};
+
+const TEXT: &str = "about = 'x'
+[device]
+name = 'x'
+measured_mib = 1024
+processors = 4
+[shared]
+read_mbps = 900
+[path.random-direct-read]
+fixed_us = 80
+us_per_kib = 2
+side_by_side = 4.4
+ceiling_mbps = 1000
+ceiling_iops = 40000
+charged_us = 3
+wait_us = 5
+[path.random-direct-write]
+fixed_us = 20
+us_per_kib = 1
+";
+
+const REQUESTS: u32 = 40_000;
+
+fn fitted(changes: &[(&str, &str)]) -> Fitted {
+    let changes: BTreeMap<String, String> =
+        changes.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    Fitted::with_constants(TEXT, &changes).unwrap()
+}
+
+fn arrangement(devices: u32, depth: u32) -> Arrangement {
+    Arrangement {
+        devices,
+        chunk: None,
+        bytes: 1 << 30,
+        pattern: Pattern::Random,
+        cache: Cache::Device,
+        depth,
+        threads: 1,
+    }
+}
+
+/// MB/s with `depth` requests outstanding, each slot on a device of its own in turn, after the first quarter.
+fn simulated(path: &mut FittedPath, arrangement: Arrangement, operation: Operation, bs: u32) -> f64 {
+    let request = |token: u32| {
+        let offset = u64::from(token % arrangement.devices) * arrangement.bytes;
+        Submission { token, operation, offset, length: bs }
+    };
+    (0..arrangement.depth).for_each(|token| path.submit(Moment::default(), request(token)));
+    let mut began = Moment::default();
+    let mut now = Moment::default();
+    for number in 0..REQUESTS {
+        let done = path.pop().unwrap();
+        assert!(done.at >= now && done.bytes == bs);
+        now = done.at;
+        if number == REQUESTS / 4 {
+            began = now;
+        }
+        path.submit(now, request(done.token));
+    }
+    let counted = f64::from(REQUESTS - 1 - REQUESTS / 4) * f64::from(bs);
+    counted / ((now.ps() - began.ps()) as f64 / 1e6)
+}
+
+#[test]
+fn what_is_simulated_is_the_closed_form() {
+    let fitted = fitted(&[]);
+    for devices in [1, 2, 4] {
+        for depth in [1, 2, 8, 32] {
+            for kib in [4, 64, 1024] {
+                for (operation, rw) in [(Operation::Read, Direction::Read), (Operation::Write, Direction::Write)] {
+                    let bs = Bytes(kib * 1024);
+                    let way = (Pattern::Random, Cache::Device, rw);
+                    let expected = fitted.throughput(way, bs, depth, devices).unwrap().mbps();
+                    let arrangement = arrangement(devices, depth * devices);
+                    let mut path = FittedPath::new(&fitted, arrangement);
+                    let found = simulated(&mut path, arrangement, operation, bs.0 as u32);
+                    let off = found / expected - 1.0;
+                    assert!(off.abs() < 0.02, "{rw}, {bs}, {depth} deep, {devices}: {found}, not {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stripe_splits_requests_and_waits_for_all_parts() {
+    let fitted = fitted(&[("path.random-direct-read.charged_us", "0"), ("path.random-direct-read.wait_us", "0")]);
+    let arrangement = Arrangement { chunk: Some(64 << 10), ..arrangement(4, 1) };
+    let mut path = FittedPath::new(&fitted, arrangement);
+    assert_eq!(path.bytes(), 4 << 30);
+    let read = |token, offset, length| Submission { token, operation: Operation::Read, offset, length };
+    // 256 KiB from the middle of a chunk on: five parts, the largest takes 80 + 64 x 2 us; the shared part is slower.
+    path.submit(Moment::default(), read(0, 32 << 10, 256 << 10));
+    let done = path.pop().unwrap();
+    assert_eq!((done.token, done.bytes), (0, 256 << 10));
+    let us = done.at.ps() as f64 / 1e6;
+    let least = 208.0;
+    let most = 144.0 + 262_144.0 / 900.0;
+    assert!(us > least && us < most + 1.0, "{us}");
+    assert!(path.pop().is_none());
+}
+
+#[test]
+fn a_flush_waits_for_all_and_processor_time_adds_up() {
+    let fitted = fitted(&[("path.random-direct-read.unseen_us", "2")]);
+    let mut path = FittedPath::new(&fitted, arrangement(1, 2));
+    let of = |token, operation, length| Submission { token, operation, offset: 0, length };
+    path.submit(Moment::default(), of(0, Operation::Read, 4096));
+    path.submit(Moment::default(), of(1, Operation::Read, 4096));
+    path.submit(Moment::default(), of(2, Operation::Flush, 0));
+    let tokens: Vec<u32> = std::iter::from_fn(|| path.pop()).map(|done| done.token).collect();
+    assert_eq!(tokens, [0, 1, 2]);
+    // 3 us a request, and 5 us a wait that both share.
+    let spent = path.processor_time();
+    assert_eq!((spent.charged_ns, spent.unseen_ns), (11_000, 4_000));
+}
