@@ -7,10 +7,15 @@
 mod allocation;
 mod anatomy;
 mod bands;
+mod buffered;
+mod buffered_cost;
+mod buffered_pictures;
 pub(crate) mod burst;
+mod durability;
 mod engines;
 mod memory;
 mod mirror;
+mod processors;
 mod ratio;
 mod rows;
 pub(crate) mod scaling;
@@ -23,10 +28,14 @@ use std::collections::BTreeMap;
 use record::{Environment, Record};
 use spec::{EngineName, Experiment, Question, Workload};
 
+pub use buffered::BufferedRow;
+pub use buffered_cost::{BufferedCostRow, Cheaper};
 pub use burst::{BurstRow, Hit, HitRow, OverheadRow};
+pub use durability::DurabilityRow;
 pub(crate) use memory::with_measured_memory;
 pub use memory::{loop_ns_per_kib, memory};
 pub use mirror::MirrorRow;
+pub use processors::ProcessorRow;
 pub use rows::{AllocationRow, AnatomyRow, EngineRow, MemoryRow, Rows, ZoneRow};
 pub use scaling::{LimitedBy, ScalingRow};
 pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
@@ -71,6 +80,9 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Scaling => Some(scaling::TELLER),
         Experiment::Mirror => Some(mirror::TELLER),
         Experiment::Allocation => Some(allocation::TELLER),
+        Experiment::Durability => Some(durability::TELLER),
+        Experiment::Processors => Some(processors::TELLER),
+        Experiment::Buffered => Some(buffered::TELLER),
         Experiment::Streams => Some(streams::TELLER),
         Experiment::Zones => Some(zones::TELLER),
         Experiment::Burst => Some(burst::TELLER),

@@ -69,8 +69,8 @@ pub struct QuestionArgs {
     /// A folder, a file, a block device or sim:CONSTANTS
     #[arg(default_value = ".", value_parser = target)]
     pub target: Target,
-    /// Experiments to run, by name, or all: sequential, random, allocation, scaling, mirror, zones, memory, engines,
-    /// streams, anatomy
+    /// Experiments to run, by name, or all: sequential, random, buffered, allocation, scaling, mirror,
+    /// zones, memory, durability, engines, processors, streams, anatomy
     #[arg(long, value_parser = experiments, default_value = "sequential,random")]
     pub experiments: std::vec::Vec<Experiment>,
     /// Directions to measure: read, write

@@ -52,13 +52,16 @@ impl Experiment {
     pub const OFFERED: &'static [Self] = &[
         Self::Sequential,
         Self::Random,
+        Self::Buffered,
         Self::Allocation,
         Self::Scaling,
         Self::Mirror,
         Self::Zones,
         Self::Burst,
         Self::Memory,
+        Self::Durability,
         Self::Engines,
+        Self::Processors,
         Self::Streams,
         Self::Anatomy,
     ];

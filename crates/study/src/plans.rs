@@ -7,10 +7,13 @@
 
 mod allocation;
 mod anatomy;
+mod buffered;
 mod burst;
+mod durability;
 mod engines;
 mod memory;
 mod mirror;
+mod processors;
 mod scaling;
 mod streams;
 mod zones;
@@ -45,6 +48,9 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Scaling => scaling::plan(ask)?,
         Experiment::Mirror => mirror::plan(ask)?,
         Experiment::Allocation => allocation::plan(ask)?,
+        Experiment::Buffered => buffered::plan(ask)?,
+        Experiment::Processors => processors::plan(ask)?,
+        Experiment::Durability => durability::plan(ask)?,
         Experiment::Streams => streams::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
         Experiment::Burst => burst::plan(ask)?,
@@ -66,6 +72,9 @@ pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> 
     let whys = |experiment: &Experiment| match (plan(*experiment, &ask), experiment) {
         (Err(why), _) => vec![why],
         (Ok(_), Experiment::Engines) => engines::missing(&ask),
+        (Ok(_), Experiment::Buffered) => buffered::missing(&ask),
+        (Ok(_), Experiment::Processors) => processors::missing(&ask),
+        (Ok(_), Experiment::Durability) => durability::missing(&ask),
         (Ok(_), _) => Vec::new(),
     };
     let left_out = |experiment: &Experiment| {

@@ -26,8 +26,20 @@ pub(crate) struct Ratio {
 impl Scale {
     /// The scatter that these cells have in common.
     pub fn of<'a>(cells: impl Iterator<Item = &'a ExperimentCell<'a>>) -> Self {
-        let variances: Vec<(f64, usize)> = cells.map(|cell| spread(&logs(cell))).collect();
+        Self::of_means(cells.map(|cell| cell.finding.run_mbps.as_slice()))
+    }
+
+    /// The same of any figure that each run has one of: a slice for each cell.
+    pub fn of_means<'a>(cells: impl Iterator<Item = &'a [f64]>) -> Self {
+        let variances: Vec<(f64, usize)> = cells.map(|means| spread(&logs(means))).collect();
         Self { prior: Prior::of(&variances) }
+    }
+
+    /// How many times the figure of one cell is that of another, by those of their runs.
+    pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<Ratio> {
+        let [over, under] = [over, under]
+            .map(|means| Some(Ratio { estimate: self.of_logs(&logs(means))?, known: self.prior.is_some() }));
+        Some(over?.over(&under?))
     }
 
     /// How many times as fast `over` are as `under`; `None` where there are none of either.
@@ -38,7 +50,8 @@ impl Scale {
 
     /// The mean logarithm of the rates of some cells.
     fn level(&self, cells: &[&ExperimentCell]) -> Option<Estimate> {
-        let levels: Vec<Estimate> = cells.iter().filter_map(|cell| self.of_logs(&logs(cell))).collect();
+        let levels: Vec<Estimate> =
+            cells.iter().filter_map(|cell| self.of_logs(&logs(&cell.finding.run_mbps))).collect();
         (!levels.is_empty()).then(|| Estimate::mean(&levels, &[]))
     }
 
@@ -108,8 +121,8 @@ impl Ratio {
     }
 }
 
-fn logs(cell: &ExperimentCell) -> Vec<f64> {
-    cell.finding.run_mbps.iter().filter(|mbps| **mbps > 0.0).map(|mbps| mbps.ln()).collect()
+fn logs(means: &[f64]) -> Vec<f64> {
+    means.iter().filter(|mean| **mean > 0.0).map(|mean| mean.ln()).collect()
 }
 
 /// Variance, and the degrees of freedom that it rests on.

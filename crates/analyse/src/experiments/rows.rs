@@ -4,7 +4,10 @@
 use serde::Serialize;
 use spec::{Cache, EngineName, Kernel, Layout, Pattern};
 
-use super::{BurstRow, HitRow, MirrorRow, OverheadRow, ScalingRow, StreamRow};
+use super::buffered_cost::BufferedCostRow;
+use super::{
+    BufferedRow, BurstRow, DurabilityRow, HitRow, MirrorRow, OverheadRow, ProcessorRow, ScalingRow, StreamRow,
+};
 
 /// All lists; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -15,6 +18,12 @@ pub struct Rows {
     pub scaling: Vec<ScalingRow>,
     /// Two members as a mirror, as a stripe, and one of them.
     pub mirror: Vec<MirrorRow>,
+    /// Requests through the page cache and past it, by block size.
+    pub buffered: Vec<BufferedRow>,
+    /// What a buffered request costs the processor, term by term.
+    pub buffered_cost: Vec<BufferedCostRow>,
+    /// Writes under different promises of durability.
+    pub durability: Vec<DurabilityRow>,
     /// Sequential writes into files that are there in different ways.
     pub allocation: Vec<AllocationRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
@@ -25,6 +34,8 @@ pub struct Rows {
     pub overhead: Vec<OverheadRow>,
     /// Requests after a pause: of the block before, of the one that follows it, of any.
     pub hits: Vec<HitRow>,
+    /// The same work on one processor and on all, on the interrupts' and on another.
+    pub processors: Vec<ProcessorRow>,
     /// Sequential streams side by side, and one among random readers.
     pub streams: Vec<StreamRow>,
     /// The speed of memory, kernel by kernel.

@@ -17,6 +17,10 @@ use crate::{MeasureError, seat};
 
 /// What a disk's sector holds, and so what direct requests are multiples of.
 const SECTOR: Bytes = Bytes(512);
+/// Why no buffered write is durable when it is done.
+const WRITES_BEHIND: &str = "its file cache holds every write back";
+/// Why no run finds its target in the file cache.
+const KEEPS_NOTHING: &str = "its file cache keeps nothing from one run to the next";
 
 /// A machine as it is set up for a study.
 pub struct Machine {
@@ -183,6 +187,8 @@ impl Machine {
         let mut cannot = BTreeMap::new();
         let mut add = |ability: &str, why: &str| drop(cannot.insert(ability.to_string(), why.to_string()));
         add("trace", "a simulated machine has no tracepoints");
+        add("warm page cache", KEEPS_NOTHING);
+        add("durable buffered writes", WRITES_BEHIND);
         add(seat::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
         if self.cpus() == 1 {
             add(seat::ONE, "the machine has a single processor");
@@ -245,10 +251,10 @@ impl Subject for Machine {
             return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
         }
         if workload.cache == Cache::Os && workload.rw.writes() {
-            return Err(self.refused("cache", "os", "its file cache holds every write back"));
+            return Err(self.refused("cache", "os", WRITES_BEHIND));
         }
         if workload.twist.page_cache == PageCache::Warm {
-            return Err(self.refused("page-cache", "warm", "its file cache keeps nothing from one run to the next"));
+            return Err(self.refused("page-cache", "warm", KEEPS_NOTHING));
         }
         let Use { setting, each, system } = self.used(workload)?;
         if each && workload.twist.streams > 1 {

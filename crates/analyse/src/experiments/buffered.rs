@@ -1,0 +1,243 @@
+//! `buffered`: what does the page cache add to a request, and what does it take from it?
+
+use spec::{Direction, Fadvise, PageCache, Pattern};
+
+use super::buffered_cost::{BufferedCostRow, PAGE_BYTES, terms};
+use super::ratio::Scale;
+use super::{Evidence, ExperimentCell, Rows, Teller, Told, buffered_pictures as pictures};
+use crate::{Interval, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "What does the page cache give to requests of each size, and what does it cost the processor?",
+    papers: "In 1998 and 2000 buffered requests ran at the disk's speed from 4 KB on, since the cache read ahead and \
+             wrote behind 64 KB at a time; smaller writes first read their page, which more than doubled the load. In \
+             2000 a buffered request cost 12 µs for the call, about 6 µs a KB for the copy and 45 µs for each 64 KB \
+             written behind, so that unbuffered ones were cheaper from 8 KB on. The three phases of a write (memory's \
+             speed, the disk's, the flush) and the page that is read first are the same today. What is not: a cache of \
+             gigabytes takes all of a short run at memory's speed, so that the flush is the second half of the story, \
+             and on a fast device large direct requests outrun the copy.",
+    tell,
+};
+
+/// Block size whose run is shown over time, and at which the terms of the cost are set beside each other.
+pub(super) const SHOWN_BYTES: u64 = 64 << 10;
+
+/// A way through or past the page cache at one block size, one request at a time.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct BufferedRow {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Whether the page cache takes part.
+    pub buffered: bool,
+    /// What it held of the target.
+    pub page_cache: PageCache,
+    /// What the kernel was told of the order of reads.
+    pub fadvise: Fadvise,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Mean throughput in MB/s, with the closing flush where it is a buffered write.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Throughput into the page cache, before the closing flush.
+    pub memory_mbps: Option<f64>,
+    /// Share of the time that the closing flush took.
+    pub flush_share: Option<f64>,
+    /// Mean time of a call, in microseconds.
+    pub call_us: f64,
+    /// Processor time a request charged to the process, in microseconds.
+    pub charged_us: f64,
+    /// The same by the soaker, so with what reads ahead and writes behind; `null` without its pass.
+    pub soaker_us: Option<f64>,
+}
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let mut cells: Vec<&ExperimentCell> = evidence.sound().collect();
+    cells.sort_by_key(|cell| {
+        let workload = cell.workload;
+        (workload.rw, workload.cache.direct(), workload.twist, workload.bs)
+    });
+    rows.buffered = cells.iter().map(|cell| row(cell)).collect();
+    rows.buffered_cost = terms(&cells);
+    let walk = Walk { scale: Scale::of(cells.iter().copied()), cells };
+    let sentences: Vec<String> = [
+        walk.beside_direct(),
+        costs(&rows.buffered_cost),
+        walk.small_writes().or_else(|| walk.below_a_page()),
+        walk.phases().or_else(|| walk.without_read_ahead()),
+    ]
+    .into_iter()
+    .flatten()
+    .map(|clause| super::section::sentence(&clause))
+    .collect();
+    let answer = match sentences.is_empty() {
+        true => "No request through the page cache could be measured.".to_string(),
+        false => sentences.join(" "),
+    };
+    Told { answer, pictures: pictures::all(&walk, &rows.buffered_cost) }
+}
+
+fn row(cell: &ExperimentCell) -> BufferedRow {
+    let (workload, finding) = (&cell.workload, &cell.finding);
+    BufferedRow {
+        rw: finding.rw,
+        pattern: finding.pattern,
+        buffered: !workload.cache.direct(),
+        page_cache: workload.twist.page_cache,
+        fadvise: workload.twist.fadvise,
+        bs_bytes: workload.bs.0,
+        mbps: finding.mbps.value,
+        low: finding.mbps.low,
+        high: finding.mbps.high,
+        memory_mbps: finding.memory_mbps,
+        flush_share: finding.flush_share,
+        call_us: finding.latency_us.mean,
+        charged_us: finding.charged_us,
+        soaker_us: finding.soaker_us,
+    }
+}
+
+/// The cells, in order of block size.
+pub(super) struct Walk<'a> {
+    scale: Scale,
+    pub cells: Vec<&'a ExperimentCell<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    /// The walk of block sizes in one direction, through the page cache or past it.
+    pub fn along(&self, rw: Direction, direct: bool) -> Vec<&'a ExperimentCell<'a>> {
+        let on_it = |cell: &&&ExperimentCell| {
+            let workload = cell.workload;
+            workload.twist.is_usual() && cell.finding.rw == rw && workload.cache.direct() == direct
+        };
+        self.cells.iter().filter(on_it).copied().collect()
+    }
+
+    fn at(&self, rw: Direction, direct: bool, bs_bytes: u64) -> Option<&'a ExperimentCell<'a>> {
+        self.along(rw, direct).into_iter().find(|cell| cell.workload.bs.0 == bs_bytes)
+    }
+
+    /// How many times as fast buffered requests are as direct ones, at the smallest size of a page or more and at the
+    /// largest.
+    fn beside_direct(&self) -> Option<String> {
+        let compared = |rw: Direction, bs_bytes: u64| {
+            self.scale.times(&[self.at(rw, false, bs_bytes)?], &[self.at(rw, true, bs_bytes)?])
+        };
+        let sizes = |rw: Direction| {
+            let all = self.along(rw, true).into_iter().map(|cell| cell.workload.bs.0);
+            all.filter(|bytes| *bytes >= PAGE_BYTES && compared(rw, *bytes).is_some()).collect::<Vec<u64>>()
+        };
+        let at = |end: &dyn Fn(&[u64]) -> Option<u64>| {
+            let told = |rw: &Direction| {
+                let bytes = end(&sizes(*rw))?;
+                let ratio = compared(*rw, bytes)?;
+                let times = if ratio.is_one() { String::new() } else { format!("{} ", ratio.times()) };
+                Some((bytes, format!("{rw}s {times}as fast")))
+            };
+            let both: Vec<(u64, String)> = Direction::ALL.iter().filter_map(told).collect();
+            let size = format::size(both.first()?.0 as f64);
+            let rates: Vec<String> = both.into_iter().map(|(_, rate)| rate).collect();
+            Some(format!("at {size} {}", rates.join(" and ")))
+        };
+        let (first, last) = (at(&|sizes| sizes.first().copied())?, at(&|sizes| sizes.last().copied())?);
+        let rates = if first == last { first } else { format!("{first}, {last}") };
+        Some(format!("against direct ones, one at a time, buffered requests are {rates}"))
+    }
+
+    /// What a small write takes that has to read its page first, and one that finds it.
+    fn small_writes(&self) -> Option<String> {
+        let [cold, warm] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
+        let (cold, warm) = (cold?, warm?);
+        let size = format::size(cold.workload.bs.0 as f64);
+        let times = [call_us(cold), call_us(warm)];
+        let ratio = Scale::of_means(times.iter().map(Vec::as_slice)).times_means(&times[0], &times[1])?;
+        let figures = times.map(|times| format::time_us(Interval::of_means(&times).value));
+        let times = match ratio {
+            _ if ratio.is_more() => format!("{}, since the page is read first", ratio.times()),
+            _ => format!("{}, so that these runs cannot tell them apart", ratio.times()),
+        };
+        Some(format!(
+            "a write of {size} into a page that is not in memory takes {}, and {} into one that is: {times}",
+            figures[0], figures[1]
+        ))
+    }
+
+    /// The write of less than a page, anywhere, with the page cache in this state.
+    pub fn small(&self, state: PageCache) -> Option<&'a ExperimentCell<'a>> {
+        let is_small = |cell: &&&ExperimentCell| {
+            let workload = cell.workload;
+            workload.rw.writes()
+                && workload.twist.region.is_some()
+                && workload.twist.page_cache == state
+                && workload.bs.0 < PAGE_BYTES
+        };
+        self.cells.iter().find(is_small).copied()
+    }
+
+    /// What writes of less than a page get of whole pages, one after the other.
+    fn below_a_page(&self) -> Option<String> {
+        let writes = self.along(Direction::Write, false);
+        let small = writes.iter().find(|cell| cell.workload.bs.0 < PAGE_BYTES)?;
+        let whole = writes.iter().find(|cell| cell.workload.bs.0 == PAGE_BYTES)?;
+        let ratio = self.scale.times(&[small], &[whole])?;
+        let [small, whole] = [small, whole].map(|cell| format::size(cell.workload.bs.0 as f64));
+        let why = if ratio.is_less() { ", since each page is read before it is changed" } else { "" };
+        Some(format!("writes of {small} get {} of what writes of {whole} get{why}", ratio.share()))
+    }
+
+    /// What reads get when the kernel is told to expect no order.
+    fn without_read_ahead(&self) -> Option<String> {
+        let without = self.advised(Fadvise::Random)?;
+        let ratio = self.scale.times(&[without], &[self.advised(Fadvise::Normal)?])?;
+        let size = format::size(without.workload.bs.0 as f64);
+        Some(match ratio {
+            _ if ratio.is_less() => format!("without read-ahead, reads of {size} keep {}", ratio.share()),
+            _ => format!("read-ahead brings reads of {size} nothing that these runs show: {} without", ratio.share()),
+        })
+    }
+
+    /// The read of the block size at which advice is compared, with this advice.
+    pub fn advised(&self, advice: Fadvise) -> Option<&'a ExperimentCell<'a>> {
+        let told = |cell: &&&ExperimentCell| cell.workload.twist.fadvise != Fadvise::Normal;
+        let bs = self.cells.iter().find(told)?.workload.bs;
+        let is_it = |cell: &&&ExperimentCell| {
+            let workload = cell.workload;
+            let fits = workload.bs == bs && workload.twist.fadvise == advice;
+            fits && !workload.cache.direct() && !workload.rw.writes()
+        };
+        self.cells.iter().find(is_it).copied()
+    }
+
+    /// At which rate a write comes in, and what of the time goes to the flush.
+    fn phases(&self) -> Option<String> {
+        let finding = &self.at(Direction::Write, false, SHOWN_BYTES)?.finding;
+        let (memory_mbps, share) = (finding.memory_mbps?, finding.flush_share?);
+        let taken = match (finding.burst_mbps, finding.sustained_mbps) {
+            (Some(burst), Some(sustained)) => {
+                format!("{} at first and {} later", format::mbps(burst), format::mbps(sustained))
+            }
+            _ => format::mbps(memory_mbps),
+        };
+        Some(format!(
+            "the cache takes writes of {} at {taken}; until they are durable, {} of the time is the closing flush",
+            format::size(SHOWN_BYTES as f64),
+            format::percent(share)
+        ))
+    }
+}
+
+/// Mean time of a call in each plain run, in microseconds.
+pub(super) fn call_us(cell: &ExperimentCell) -> Vec<f64> {
+    let plain = cell.records.iter().filter(|record| record.run.pass == spec::Pass::Plain && record.ios > 0);
+    plain.map(|record| record.latency.mean_ns() / 1e3).collect()
+}
+
+/// The three terms, of writes where there are any: they differ from reads by what is done behind.
+fn costs(rows: &[BufferedCostRow]) -> Option<String> {
+    let row = rows.iter().max_by_key(|row| row.rw)?;
+    Some(row.words())
+}

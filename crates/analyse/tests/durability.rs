@@ -1,0 +1,108 @@
+//! Does the experiment on durability give back what its records were made with, and name no number that chance could
+//! have made?
+
+mod built;
+
+use analyse::{DurabilityRow, Findings, analyse};
+use built::{disk, record_at};
+use record::{Environment, Latency, Record};
+use spec::{Bytes, Cache, Experiment, Pass, Question, Rw, Switch, Twist, Workload};
+
+const PLAIN_MBPS: f64 = 100.0;
+const FLUSH_NS: u64 = 1_500_000;
+
+/// Three runs of sequential writes at this rate, each off by this share of it.
+fn runs(cache: Cache, iodepth: u32, twist: Twist, mbps: f64, chance: f64) -> Vec<Record> {
+    let workload = Workload { rw: Rw::Write, cache, bs: Bytes(4096), iodepth, twist, ..Workload::default() };
+    let run = |repeat: u32| {
+        let rate = mbps * 1e6 * (1.0 + chance * (f64::from(repeat) - 1.0));
+        let mut record = record_at(&disk("fixed=80us,rate=500MB/s"), workload, repeat, Pass::Plain, rate);
+        record.run.experiment = Some(Experiment::Durability);
+        record.syncs = Latency::default();
+        (0..twist.fdatasync.min(1)).for_each(|_| record.syncs.add(FLUSH_NS));
+        record
+    };
+    (0..3).map(run).collect()
+}
+
+fn usual() -> Twist {
+    Twist::default()
+}
+
+/// Writes with a flush after every so many, at these shares of the plain rate.
+fn flushed(shares: [f64; 5], chance: f64) -> Vec<Record> {
+    let each = [1, 4, 16, 64, 256].into_iter().zip(shares);
+    let runs_of = |(fdatasync, share): (u32, f64)| {
+        runs(Cache::Device, 1, Twist { fdatasync, ..usual() }, share * PLAIN_MBPS, chance)
+    };
+    each.flat_map(runs_of).collect()
+}
+
+fn findings(records: &[Vec<Record>]) -> Findings {
+    let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
+    analyse(&question, &Environment::default(), &records.concat())
+}
+
+fn answer(records: &[Vec<Record>]) -> String {
+    findings(records).experiments[0].answer.clone()
+}
+
+fn near(found: f64, truth: f64) -> bool {
+    (found / truth - 1.0).abs() < 0.01
+}
+
+#[test]
+fn each_promise_is_held_against_the_same_writes_without_it() {
+    let wce = |wce| Twist { wce: Some(wce), ..usual() };
+    let told = findings(&[
+        runs(Cache::Both, 1, usual(), 4.0 * PLAIN_MBPS, 0.02),
+        runs(Cache::Os, 1, usual(), 8.0, 0.02),
+        runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+        runs(Cache::None, 1, usual(), 5.0, 0.02),
+        runs(Cache::None, 16, usual(), 40.0, 0.02),
+        runs(Cache::Device, 1, wce(Switch::On), PLAIN_MBPS, 0.02),
+        runs(Cache::Device, 1, wce(Switch::Off), 10.0, 0.02),
+        flushed([0.05, 0.2, 0.45, 0.7, 0.9], 0.02),
+    ]);
+    let share = |wanted: &dyn Fn(&DurabilityRow) -> bool| {
+        told.rows.durability.iter().find(|row| wanted(row)).and_then(|row| row.of_plain).map(|share| share.value)
+    };
+    let one = |row: &DurabilityRow| row.iodepth == 1;
+    assert!(near(share(&|row| row.cache == Cache::None && one(row)).unwrap(), 0.05));
+    assert!(near(share(&|row| row.cache == Cache::Os).unwrap(), 0.02));
+    assert!(near(share(&|row| row.fdatasync == 16).unwrap(), 0.45));
+    assert!(near(share(&|row| row.wce == Some(Switch::Off)).unwrap(), 0.1));
+    assert_eq!(share(&|row| row.cache == Cache::Both), None, "a plain write is held against nothing");
+    let answer = &told.experiments[0].answer;
+    assert!(answer.contains("durable one by one are, direct, 20 times"), "{answer}");
+    assert!(answer.contains("16 at once are 8.0 times"), "{answer}");
+    assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
+    assert!(answer.contains("a flush of a single write takes 1.5 ms in the median"), "{answer}");
+    assert!(answer.contains("Without the device's write cache, direct writes of 4 KiB get 10%"), "{answer}");
+}
+
+#[test]
+fn half_of_the_rate_is_reached_where_the_interval_says_so() {
+    let plain = || runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02);
+    // 60% with intervals from 40% to 90% may be less than half.
+    let uncertain = answer(&[plain(), flushed([0.05, 0.2, 0.45, 0.6, 0.95], 0.15)]);
+    assert!(uncertain.contains("from 256 a flush on"), "{uncertain}");
+    let never = answer(&[plain(), flushed([0.05, 0.1, 0.2, 0.3, 0.4], 0.02)]);
+    assert!(never.contains("do not surely get half of the plain rate even with 256 a flush: 40%"), "{never}");
+}
+
+#[test]
+fn what_chance_could_have_made_is_not_called_slower() {
+    let told = answer(&[
+        runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.4),
+        runs(Cache::None, 1, usual(), 0.7 * PLAIN_MBPS, 0.4),
+        runs(Cache::None, 16, usual(), PLAIN_MBPS, 0.4),
+    ]);
+    assert!(
+        told.contains("no slower that these runs could tell") && told.contains("bring nothing that these runs show"),
+        "{told}"
+    );
+    let alike =
+        answer(&[runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.001), runs(Cache::None, 1, usual(), PLAIN_MBPS, 0.001)]);
+    assert!(alike.contains("as fast as plain ones"), "{alike}");
+}

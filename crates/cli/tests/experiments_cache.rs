@@ -1,0 +1,186 @@
+//! What does the report say of the experiments about caches and processors? Studies of the papers' machines, whose
+//! parts are known, and the sections that stand in their reports.
+
+mod page;
+
+use std::process::Command;
+
+use page::golden;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The findings of a study, and its page.
+fn study(target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
+    study_for("2s", target, experiment, more)
+}
+
+/// The same in runs of this length.
+fn study_for(runtime: &str, target: &str, experiment: &str, more: &[&str]) -> (Value, String) {
+    let folder = TempDir::new().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_halfpower"))
+        .current_dir(folder.path())
+        .args(["study", target, "--experiments", experiment, "--runtime", runtime, "--json"])
+        .args(more)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{target} {experiment}: {}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
+    (serde_json::from_slice(&output.stdout).unwrap(), page)
+}
+
+/// The rows of a list that hold all these values.
+fn rows<'a>(findings: &'a Value, list: &str, wanted: &[(&str, Value)]) -> Vec<&'a Value> {
+    let all = findings[list].as_array().unwrap_or_else(|| panic!("no {list}"));
+    all.iter().filter(|row| wanted.iter().all(|(key, value)| row[*key] == *value)).collect()
+}
+
+fn figure(row: &Value, key: &str) -> f64 {
+    row[key].as_f64().unwrap_or_else(|| panic!("no {key} in {row}"))
+}
+
+#[track_caller]
+fn near(found: f64, truth: f64, within: f64) {
+    assert!((found / truth - 1.0).abs() <= within, "{found}, and {truth} is true");
+}
+
+/// Of the machine of 2000 the parts are known: 12 us a call, 4.7 and 5.7 us a KiB copied, and a transfer of 64 KiB for
+/// all that is read ahead or written behind (50 us and 0.48 or 0.5 us a KiB), which a direct request pays as well.
+#[test]
+fn the_page_cache_of_the_machine_of_2000_is_taken_apart() {
+    let (findings, page) = study("sim:win2k-atlas10k", "buffered", &[]);
+    for (rw, copy_us, direct_us) in [("read", 4.7, 0.48), ("write", 5.7, 0.5)] {
+        let terms = rows(&findings, "buffered_cost", &[("rw", rw.into())])[0];
+        let transfer_us = 50.0 + 64.0 * direct_us;
+        near(figure(&terms["call_us"], "value"), 12.0, 0.01);
+        near(figure(&terms["copy_ns_per_byte"], "value"), copy_us * 1e3 / 1024.0, 0.01);
+        near(figure(&terms["behind_us_per_64kib"], "value"), transfer_us, 0.02);
+        let kib = (50.0 - 12.0) / (copy_us + transfer_us / 64.0 - direct_us);
+        near(figure(terms, "break_even_bytes"), kib * 1024.0, 0.02);
+    }
+    // Writes of half a page read it first; whole pages run at the disk's speed.
+    let written = |bs: u64| {
+        figure(
+            rows(&findings, "buffered", &[("rw", "write".into()), ("buffered", true.into()), ("bs_bytes", bs.into())])
+                [0],
+            "mbps",
+        )
+    };
+    assert!(written(2048) < 0.55 * written(4096) && written(4096) > 0.97 * written(65536));
+    golden(&page, "buffered", "buffered");
+}
+
+/// The cache of NT 4 loses half of its rate to reads of more than 64 KiB, and the experiment shows it.
+#[test]
+fn the_dip_of_1998_shows() {
+    let (findings, _) = study("sim:nt4-ultrawide", "buffered", &["--rw", "read"]);
+    let read = |bs: u64| {
+        rows(&findings, "buffered", &[("buffered", true.into()), ("bs_bytes", bs.into()), ("fadvise", "normal".into())])
+            [0]
+    };
+    assert!(figure(read(262_144), "mbps") < 0.75 * figure(read(65_536), "mbps"), "{} {}", read(65_536), read(262_144));
+    let answer = findings["experiments"][0]["answer"].as_str().unwrap();
+    assert!(answer.contains("buffered requests are at 4 KiB") && !answer.contains("write"), "{answer}");
+}
+
+#[test]
+fn a_disk_without_a_page_cache_says_so() {
+    let (findings, _) = study("sim:fixed=80us,rate=500MB/s", "buffered", &[]);
+    assert_eq!(findings["experiments"][0]["ran"], false);
+    assert_eq!(findings["experiments"][0]["notes"][0], "A simulated disk has no page cache.");
+}
+
+/// The disk of the machine of 2000 turns in 6 ms; a durable write has missed its place by the time the next one comes,
+/// and waits for it to come round. By its study it stays at 10 MB/s without the write cache (Fig 13), and writes 22.5 with
+/// it; the machine made of parts gives these to 12%.
+#[test]
+fn durable_writes_wait_for_the_platter_and_share_the_wait() {
+    let (findings, page) = study("sim:win2k-atlas10k", "durability", &[]);
+    let row = |cache: &str, bs: u64, fdatasync: u32, wce: Option<&str>| {
+        let wce = wce.map_or(Value::Null, Value::from);
+        let wanted = [
+            ("cache", cache.into()),
+            ("bs_bytes", bs.into()),
+            ("iodepth", 1.into()),
+            ("fdatasync", fdatasync.into()),
+            ("wce", wce),
+        ];
+        rows(&findings, "durability", &wanted)[0].clone()
+    };
+    near(figure(&row("none", 4096, 0, None), "mbps"), 4096.0 / 6000.0, 0.05);
+    near(figure(&row("none", 65_536, 0, None), "mbps"), 10.0, 0.12);
+    for cache in ["device", "both"] {
+        near(figure(&row(cache, 65_536, 0, Some("off")), "mbps"), 10.0, 0.12);
+        near(figure(&row(cache, 65_536, 0, Some("on")), "mbps"), 22.2, 0.03);
+    }
+    let shares = [1, 4, 16, 64, 256].map(|writes| figure(&row("device", 4096, writes, None)["of_plain"], "value"));
+    assert!(shares.is_sorted() && shares[0] < 0.1 && shares[4] > 0.6, "{shares:?}");
+    // So many writes share a flush that takes so long: the figures must add up to the rate.
+    for writes in [1, 16, 256] {
+        let row = row("device", 4096, writes, None);
+        let each_us = figure(&row, "p50_us") + figure(&row, "sync_p50_us") / f64::from(writes);
+        near(figure(&row, "mbps"), 4096.0 / each_us, 0.1);
+    }
+    golden(&page, "durability", "durability");
+}
+
+/// The machine of 2000 has two processors and a disk that keeps neither busy: one does as well, as the study saw.
+#[test]
+fn a_second_processor_brings_a_single_disk_nothing() {
+    let (findings, page) = study("sim:win2k-atlas10k", "processors", &[]);
+    let all = rows(&findings, "processors", &[("affinity", "all".into())]);
+    let one = rows(&findings, "processors", &[("affinity", "one".into())]);
+    assert_eq!((all.len(), one.len()), (3, 3));
+    for (all, one) in all.iter().zip(&one) {
+        near(figure(one, "mbps"), figure(all, "mbps"), 0.03);
+        near(figure(one, "charged_us"), figure(all, "charged_us"), 0.01);
+    }
+    let notes = findings["experiments"][0]["notes"].to_string();
+    assert!(notes.contains("interrupts' processor is not set against another"), "{notes}");
+    golden(&page, "processors", "processors");
+}
+
+/// Processors that take 20 ms to find the place of a request are the limit: each brings 50 requests a second.
+#[test]
+fn a_second_processor_doubles_what_processors_limit() {
+    let slow = ["--set", "host.lookup_us=20000"];
+    // Long enough that the requests in flight at the end do not count.
+    let (findings, _) = study_for("60s", "sim:win2k-atlas10k", "processors", &slow);
+    for (affinity, truth) in [("all", 100.0), ("one", 50.0)] {
+        for row in rows(&findings, "processors", &[("affinity", affinity.into()), ("cache", "device".into())]) {
+            near(figure(row, "iops"), truth, 0.05);
+            // A share of 0.7 of it is charged.
+            near(figure(row, "charged_us"), 14_000.0, 0.05);
+        }
+    }
+    let answer = findings["experiments"][0]["answer"].as_str().unwrap();
+    assert!(answer.contains("random direct reads of 4 KiB by one thread get 50%"), "{answer}");
+}
+
+/// All three on a real folder: the rows hold what was moved, whatever the machine's speed.
+#[test]
+fn they_run_on_a_real_folder() {
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let target = folder.path().to_str().unwrap();
+    let more = ["--size", "64MiB", "--repeats", "2", "--budget", "40s"];
+    let (findings, page) = study_for("100ms", target, "buffered,durability,processors", &more);
+    for (at, list) in ["buffered", "durability", "processors"].into_iter().enumerate() {
+        let section = &findings["experiments"][at];
+        if section["ran"] == false {
+            // Of a machine with one processor, say.
+            println!("{list} was skipped: {}", section["notes"]);
+            continue;
+        }
+        let rows = rows(&findings, list, &[]);
+        assert!(rows.len() >= 6, "{list}: {rows:?}");
+        for row in rows {
+            assert!(figure(row, "mbps") > 0.0 && figure(row, "low") <= figure(row, "high"), "{row}");
+        }
+        assert!(page.contains(&format!("id=\"{list}\"")) && section["answer"].as_str().unwrap().len() > 40);
+    }
+    let flushed = rows(&findings, "durability", &[("fdatasync", 1.into())]);
+    assert!(flushed.iter().all(|row| figure(row, "sync_p50_us") > 0.0), "{flushed:?}");
+    assert!(!flushed.is_empty());
+    let terms = rows(&findings, "buffered_cost", &[("rw", "write".into())]);
+    assert_eq!(terms.len(), 1, "{terms:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what was laid out is removed");
+}
