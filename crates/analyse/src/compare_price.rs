@@ -10,9 +10,9 @@ use crate::compare_findings::{Accesses, PriceRow, PriceTable};
 use crate::{CellFinding, Findings};
 
 /// The size of an access to kilobytes: the paper's random reads are of 8 KiB.
-const KILOBYTES: u64 = 8 << 10;
+pub(crate) const KILOBYTES: u64 = 8 << 10;
 /// The size of an access to megabytes.
-const MEGABYTES: u64 = 1 << 20;
+pub(crate) const MEGABYTES: u64 = 1 << 20;
 
 /// The table for these prices, both above 0.
 pub fn price(a: &Study<'_>, b: &Study<'_>, prices: [f64; 2]) -> PriceTable {
@@ -25,11 +25,12 @@ pub fn price(a: &Study<'_>, b: &Study<'_>, prices: [f64; 2]) -> PriceTable {
 
 fn row(findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
     let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
+    let cells: Vec<&CellFinding> = findings.cells.iter().collect();
     if gb.is_none() {
         missing.push("the capacity of the device".to_string());
     }
     for (bytes, what) in [(KILOBYTES, "8 KiB"), (MEGABYTES, "1 MiB")] {
-        let depths: Vec<u32> = reads(findings, bytes).map(CellFinding::total_depth).collect();
+        let depths: Vec<u32> = reads(&cells, bytes).map(CellFinding::total_depth).collect();
         if depths.is_empty() {
             let flags = format!("--experiments random --rw read --bs {}", what.replace(' ', ""));
             missing.push(format!("random direct reads of {what} ({flags} measures them)"));
@@ -37,12 +38,17 @@ fn row(findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
             missing.push(format!("random direct reads of {what} one at a time (--iodepth 1 measures them)"));
         }
     }
+    figures(&cells, price, gb)
+}
+
+/// What `price` buys: the accesses among these cells, and so many gigabytes.
+pub(crate) fn figures(cells: &[&CellFinding], price: f64, gb: Option<f64>) -> PriceRow {
     PriceRow {
         price,
         gb,
         gb_per_price: gb.map(|gb| gb / price),
-        one_deep: accesses(findings, price, |cell| cell.total_depth() == 1),
-        best: accesses(findings, price, |_| true),
+        one_deep: accesses(cells, price, |cell| cell.total_depth() == 1),
+        best: accesses(cells, price, |_| true),
     }
 }
 
@@ -55,18 +61,18 @@ fn sentences(of_a: &[String], of_b: &[String]) -> Vec<String> {
     in_both.chain(in_one(of_a, of_b, "A")).chain(in_one(of_b, of_a, "B")).collect()
 }
 
-fn reads(findings: &Findings, bytes: u64) -> impl Iterator<Item = &CellFinding> {
-    let wanted = move |cell: &&CellFinding| {
+fn reads<'a>(cells: &[&'a CellFinding], bytes: u64) -> impl Iterator<Item = &'a CellFinding> {
+    let wanted = move |cell: &&'a CellFinding| {
         (cell.pattern, cell.rw, cell.bs_bytes) == (Pattern::Random, Direction::Read, bytes)
             && cell.cache.direct()
             && cell.usable()
     };
-    findings.cells.iter().filter(wanted)
+    cells.iter().copied().filter(wanted)
 }
 
-fn accesses(findings: &Findings, price: f64, admitted: impl Fn(&CellFinding) -> bool) -> Accesses {
+fn accesses(cells: &[&CellFinding], price: f64, admitted: impl Fn(&CellFinding) -> bool) -> Accesses {
     let most = |bytes| {
-        let admitted = reads(findings, bytes).filter(|cell| admitted(cell));
+        let admitted = reads(cells, bytes).filter(|cell| admitted(cell));
         admitted.max_by(|one, other| one.iops.total_cmp(&other.iops))
     };
     let (small, large) = (most(KILOBYTES), most(MEGABYTES));

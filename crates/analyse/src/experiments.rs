@@ -4,6 +4,7 @@
 //! One file an experiment, of the same name as its plan in `study/src/plans`. `sequential` and `random` are not among
 //! them: they are what the rest of the findings is about.
 
+mod alignment;
 mod allocation;
 mod anatomy;
 mod bands;
@@ -15,6 +16,7 @@ mod durability;
 mod engines;
 mod memory;
 mod mirror;
+mod price;
 mod processors;
 mod ratio;
 mod rows;
@@ -28,6 +30,7 @@ use std::collections::BTreeMap;
 use record::{Environment, Record};
 use spec::{EngineName, Experiment, Question, Workload};
 
+pub use alignment::AlignmentRow;
 pub use buffered::BufferedRow;
 pub use buffered_cost::{BufferedCostRow, Cheaper};
 pub use burst::{BurstRow, Hit, HitRow, OverheadRow};
@@ -46,6 +49,7 @@ use crate::cells::cell_of;
 
 /// What an experiment has to go by.
 pub(crate) struct Evidence<'a> {
+    pub question: &'a Question,
     pub environment: &'a Environment,
     /// Its cells, by workload.
     pub cells: Vec<ExperimentCell<'a>>,
@@ -85,9 +89,10 @@ fn teller(experiment: Experiment) -> Option<Teller> {
         Experiment::Buffered => Some(buffered::TELLER),
         Experiment::Streams => Some(streams::TELLER),
         Experiment::Zones => Some(zones::TELLER),
+        Experiment::Alignment => Some(alignment::TELLER),
         Experiment::Burst => Some(burst::TELLER),
         Experiment::Anatomy => Some(anatomy::TELLER),
-        _ => None,
+        Experiment::Price => Some(price::TELLER),
     }
 }
 
@@ -101,7 +106,7 @@ pub(crate) fn tell(
     let mut sections = Vec::new();
     for experiment in &question.experiments {
         let Some(teller) = teller(*experiment) else { continue };
-        let evidence = Evidence { environment, cells: cells_of(*experiment, records) };
+        let evidence = Evidence { question, environment, cells: cells_of(*experiment, records) };
         let told = (!evidence.cells.is_empty()).then(|| (teller.tell)(&evidence, &mut rows));
         let mut notes = section::notes(environment.left_out.iter().filter(|left| left.experiment == *experiment));
         if told.is_none() && notes.is_empty() {

@@ -57,9 +57,9 @@ pub use compare_price::price;
 pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
 pub use experiments::{
-    AllocationRow, AnatomyRow, Axis, BufferedCostRow, BufferedRow, BurstRow, Cheaper, DurabilityRow, EngineRow,
-    ExperimentFinding, Hit, HitRow, LimitedBy, Line, MemoryRow, MirrorRow, OverheadRow, Picture, PictureKind, Point,
-    ProcessorRow, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
+    AlignmentRow, AllocationRow, AnatomyRow, Axis, BufferedCostRow, BufferedRow, BurstRow, Cheaper, DurabilityRow,
+    EngineRow, ExperimentFinding, Hit, HitRow, LimitedBy, Line, MemoryRow, MirrorRow, OverheadRow, Picture,
+    PictureKind, Point, ProcessorRow, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
 };
 pub use findings::{
     Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,

@@ -99,8 +99,8 @@ pub struct QuestionArgs {
     /// Peak advertised performance of the device, from its data sheet, such as 3.5GB/s
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
-    /// What the target costs, in any currency, for the experiment price
-    #[arg(long, hide = true, value_parser = price)]
+    /// What the target costs, in any currency, for the experiment price; of several members, what each costs
+    #[arg(long, value_parser = price)]
     pub price: Option<f64>,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -306,11 +306,11 @@ pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
 /// Experiments by name; `all` is every one of them.
 fn experiments(text: &str) -> Result<Vec<Experiment>, ParseError> {
     let mut experiments = spec::list(text, |item| match item {
-        "all" => Ok(Experiment::OFFERED.to_vec()),
+        "all" => Ok(Experiment::ALL.to_vec()),
         name => match name.parse() {
-            Ok(experiment) if Experiment::OFFERED.contains(&experiment) => Ok(vec![experiment]),
-            _ => {
-                let words: Vec<&str> = Experiment::OFFERED.iter().map(|experiment| experiment.word()).collect();
+            Ok(experiment) => Ok(vec![experiment]),
+            Err(_) => {
+                let words: Vec<&str> = Experiment::ALL.iter().map(|experiment| experiment.word()).collect();
                 Err(ParseError::new(name, 0, format!("no such experiment; all, or some of {}", words.join(", "))))
             }
         },

@@ -52,3 +52,77 @@ fn the_fixed_time_of_a_disk_of_constants_is_found_by_subtraction() {
     let answer = findings["experiments"][0]["answer"].as_str().unwrap();
     assert!(answer.contains("nothing before the medium is known to answer"), "{answer}");
 }
+
+/// Files lay 12 KiB off the chunks of the stripes of 1998; here the requests do, in files that begin with a chunk.
+#[test]
+fn requests_over_the_ends_of_chunks_are_two_and_slower() {
+    let machine = "sim:nt4-ultrawide,disks=4";
+    let rows_of = |target: &str| {
+        let (findings, page) = study(target, "alignment", &["--budget", "20m"]);
+        (findings["alignment"].as_array().unwrap().clone(), page)
+    };
+    let (rows, page) = rows_of(&format!("{machine},aligned=on"));
+    let reads = |rows: &[Value], shift: u64, iodepth: u64| {
+        let alike = |row: &&Value| {
+            (&row["shift_bytes"], &row["bs_bytes"], &row["iodepth"], row["rw"].as_str(), row["pattern"].as_str())
+                == (&shift.into(), &65536.into(), &iodepth.into(), Some("read"), Some("sequential"))
+        };
+        rows.iter().find(alike).unwrap_or_else(|| panic!("no reads shifted by {shift}")).clone()
+    };
+    let (habit, _) = rows_of(machine);
+    for iodepth in [1, 8] {
+        // As the machine's habit was, and that habit undone.
+        close(figure(&reads(&rows, 12 << 10, iodepth), "mbps"), figure(&reads(&habit, 0, iodepth), "mbps"), 0.02);
+        let half = figure(&reads(&rows, 32 << 10, iodepth), "mbps") / figure(&reads(&rows, 0, iodepth), "mbps");
+        close(figure(&reads(&rows, 32 << 10, iodepth)["of_aligned"], "value"), half, 0.001);
+    }
+    // The paper has 15 to 20%; deep ones fill the bus in both ways.
+    let of_aligned = |iodepth| figure(&reads(&rows, 12 << 10, iodepth)["of_aligned"], "high");
+    assert!(of_aligned(1) < 1.0 / 1.15 && of_aligned(8) < 0.98, "{} {}", of_aligned(1), of_aligned(8));
+    golden(&page, "alignment", "alignment");
+}
+
+/// Tables 9 and 10 of the study of 2000: random reads of 8 KB a second, the price of each, and MB for a dollar. (Its MAPS
+/// are of 1,000,000 bytes at the outer edge's rate; here whole MiB are read anywhere.)
+#[test]
+fn the_papers_disks_buy_what_they_bought() {
+    for (name, price, kaps, each, mb_per_price) in
+        [("win2k-atlas10k", "534", 105.0, 5.09, 34.0), ("win2k-fireball", "209", 66.0, 3.17, 124.0)]
+    {
+        let (findings, page) = study(&format!("sim:{name}"), "price", &["--price", price, "--budget", "20m"]);
+        let row = &findings["price"][0];
+        let one = &row["one_deep"];
+        close(figure(one, "kaps"), kaps, 0.05);
+        close(figure(row, "price") / figure(one, "kaps"), each, 0.05);
+        let maps = figure(one, "maps") / figure(row, "price");
+        close(figure(one, "maps_per_price"), maps, 0.001);
+        assert!(figure(one, "maps") < 0.25 * figure(one, "kaps"), "{row}");
+        close(1000.0 * figure(row, "gb_per_price"), mb_per_price, 0.03);
+        assert!(figure(&row["best"], "kaps") >= figure(one, "kaps"), "{row}");
+        if name == "win2k-fireball" {
+            golden(&page, "price", "price");
+        }
+    }
+    let (findings, page) = study("sim:win2k-atlas10k", "price", &[]);
+    assert_eq!(findings["price"].as_array().unwrap().len(), 0);
+    assert!(page.contains("No price was given: add --price"));
+}
+
+/// A disk whose rates step down in four bands of equally many tracks: each holds bytes in proportion to its rate.
+#[test]
+fn four_bands_are_found_where_they_are() {
+    let rates = [24.0, 20.0, 16.0, 12.0];
+    let sets = ["disk.bands=4", "disk.outer_mbps=24", "disk.inner_mbps=12"].map(|set| ["--set", set]).concat();
+    let (findings, page) = study("sim:win2k-atlas10k", "zones", &[&["--budget", "30m"], &sets[..]].concat());
+    let zones = findings["zones"].as_array().unwrap();
+    assert_eq!(zones.len(), 4, "{zones:?}");
+    let span = figure(&zones[3], "to_bytes");
+    let mut begins = 0.0;
+    for (zone, rate) in zones.iter().zip(rates) {
+        // The places that are looked at are a 32nd of the disk apart.
+        assert!((figure(zone, "from_bytes") - begins).abs() <= span / 32.0, "{zone}, {begins}");
+        close(figure(zone, "mbps"), rate, 0.03);
+        begins += span * rate / rates.iter().sum::<f64>();
+    }
+    golden(&page, "zones", "zones-four-bands");
+}

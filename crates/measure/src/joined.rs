@@ -45,6 +45,11 @@ impl Joined {
         Self { join: several.join, chunk: several.chunk, count: several.members.len() }
     }
 
+    /// Bytes that a stripe of them lays on one before it goes on to the next.
+    pub fn chunk(&self) -> Bytes {
+        self.chunk
+    }
+
     /// How a run uses them.
     ///
     /// # Errors

@@ -35,6 +35,9 @@ pub struct Surroundings {
     pub span: Bytes,
     /// Members of the target; 1 is a single path, 0 is not known.
     pub members: u32,
+    /// Bytes that a stripe of the members lays on one before it goes on to the next; `None` of a single path.
+    #[serde(default)]
+    pub chunk: Option<Bytes>,
     /// What direct requests must be multiples of; `None` where there is no direct I/O.
     pub direct_unit: Option<Bytes>,
     /// What cannot be done here, by the word that plans ask with, and why, in a sentence without its full stop.

@@ -48,24 +48,6 @@ words! {
 }
 
 impl Experiment {
-    /// The experiments that can be asked for: those with a plan and an analysis.
-    pub const OFFERED: &'static [Self] = &[
-        Self::Sequential,
-        Self::Random,
-        Self::Buffered,
-        Self::Allocation,
-        Self::Scaling,
-        Self::Mirror,
-        Self::Zones,
-        Self::Burst,
-        Self::Memory,
-        Self::Durability,
-        Self::Engines,
-        Self::Processors,
-        Self::Streams,
-        Self::Anatomy,
-    ];
-
     /// The order of offsets, of the two experiments that walk block size and depth.
     pub fn pattern(self) -> Option<Pattern> {
         match self {

@@ -5,6 +5,7 @@
 //! `sequential` and `random`, whose planner decides from run to run, they are known before anything is measured, so
 //! that `halfpower plan` can print them.
 
+mod alignment;
 mod allocation;
 mod anatomy;
 mod buffered;
@@ -13,6 +14,7 @@ mod durability;
 mod engines;
 mod memory;
 mod mirror;
+mod price;
 mod processors;
 mod scaling;
 mod streams;
@@ -53,9 +55,10 @@ pub(crate) fn plan(experiment: Experiment, ask: &Ask) -> Result<Vec<Cell>, Strin
         Experiment::Durability => durability::plan(ask)?,
         Experiment::Streams => streams::plan(ask)?,
         Experiment::Zones => zones::plan(ask)?,
+        Experiment::Alignment => alignment::plan(ask)?,
         Experiment::Burst => burst::plan(ask)?,
         Experiment::Anatomy => anatomy::plan(ask)?,
-        _ => return Err("this experiment is not built in yet".to_string()),
+        Experiment::Price => price::plan(ask)?,
     };
     let mut cells: Vec<Cell> = cells;
     cells.retain(|cell| !cell.workload.rw.writes() || ask.question.directions.contains(&Direction::Write));
@@ -75,6 +78,7 @@ pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> 
         (Ok(_), Experiment::Buffered) => buffered::missing(&ask),
         (Ok(_), Experiment::Processors) => processors::missing(&ask),
         (Ok(_), Experiment::Durability) => durability::missing(&ask),
+        (Ok(_), Experiment::Alignment) => alignment::missing(&ask),
         (Ok(_), _) => Vec::new(),
     };
     let left_out = |experiment: &Experiment| {

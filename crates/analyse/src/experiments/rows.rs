@@ -6,8 +6,10 @@ use spec::{Cache, EngineName, Kernel, Layout, Pattern};
 
 use super::buffered_cost::BufferedCostRow;
 use super::{
-    BufferedRow, BurstRow, DurabilityRow, HitRow, MirrorRow, OverheadRow, ProcessorRow, ScalingRow, StreamRow,
+    AlignmentRow, BufferedRow, BurstRow, DurabilityRow, HitRow, MirrorRow, OverheadRow, ProcessorRow, ScalingRow,
+    StreamRow,
 };
+use crate::PriceRow;
 
 /// All lists; each is a key of the findings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -26,6 +28,8 @@ pub struct Rows {
     pub durability: Vec<DurabilityRow>,
     /// Sequential writes into files that are there in different ways.
     pub allocation: Vec<AllocationRow>,
+    /// Requests that begin off the boundaries of blocks and chunks.
+    pub alignment: Vec<AlignmentRow>,
     /// Parts of the target that are equally fast, from its first byte to its last.
     pub zones: Vec<ZoneRow>,
     /// The same few blocks again and again, by so many members.
@@ -42,6 +46,8 @@ pub struct Rows {
     pub memory: Vec<MemoryRow>,
     /// Where a request's time goes, a row a phase.
     pub anatomy: Vec<AnatomyRow>,
+    /// What the money buys; one row, or none.
+    pub price: Vec<PriceRow>,
 }
 
 /// The rate of one memory kernel by so many threads.

@@ -44,6 +44,7 @@ impl Subject for ConstantsDisk {
             kind: TargetKind::Simulated,
             span: self.0.size,
             members: self.0.disks,
+            chunk: None,
             direct_unit: Some(Bytes(512)),
             cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
         };

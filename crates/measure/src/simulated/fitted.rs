@@ -164,6 +164,7 @@ impl Subject for Calibrated {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
             members: self.setup.disks,
+            chunk: (self.setup.disks > 1).then_some(Bytes(CHUNK)),
             direct_unit: Some(SECTOR),
             cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
         };

@@ -182,6 +182,12 @@ impl Machine {
         }
     }
 
+    /// What a stripe of its disks lays on one before it goes on to the next.
+    fn chunk(&self) -> Option<Bytes> {
+        let is_stripe = self.setup.disks > 1 && self.array(self.setup.disks, Some(Join::Stripe)).is_ok();
+        is_stripe.then_some(Bytes(self.system.volume.chunk_kib << 10))
+    }
+
     /// What cannot be done, by the words that plans ask with.
     fn cannot(&self) -> BTreeMap<String, String> {
         let mut cannot = BTreeMap::new();
@@ -221,6 +227,7 @@ impl Subject for Machine {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
             members: self.setup.disks,
+            chunk: self.chunk(),
             direct_unit: Some(SECTOR),
             cannot: self.cannot(),
         };

@@ -47,6 +47,7 @@ mod tests {
             kind: TargetKind::Folder,
             span: Bytes(1 << 30),
             members: 1,
+            chunk: None,
             direct_unit: Some(Bytes(512)),
             cannot: BTreeMap::new(),
         };

@@ -74,7 +74,7 @@ mod tests {
     fn environment(direct_unit: Option<Bytes>, cannot: &[(&str, &str)]) -> Environment {
         let cannot: BTreeMap<_, _> = cannot.iter().map(|(word, why)| (word.to_string(), why.to_string())).collect();
         let kind = TargetKind::Folder;
-        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, direct_unit, cannot };
+        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, cannot };
         Environment { surroundings, ..Environment::default() }
     }
 

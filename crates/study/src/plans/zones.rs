@@ -6,8 +6,6 @@ use super::{Ask, Cell};
 
 /// Places that are looked at.
 const PLACES: u64 = 32;
-/// What is read at each place, at most.
-const MOST_AT_A_PLACE: u64 = 64 << 20;
 /// Large enough that the medium and not the request is measured.
 const BLOCK: Bytes = Bytes(1 << 20);
 
@@ -17,7 +15,8 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     if part == 0 {
         return Err(format!("the target holds {} and {PLACES} places of {BLOCK} are wanted", Bytes(span)));
     }
-    let at = |place: u64| Region { from: Bytes(place * part), bytes: Bytes(part.min(MOST_AT_A_PLACE)) };
+    // A run that came round to its beginning would meet what a cache has kept.
+    let at = |place: u64| Region { from: Bytes(place * part), bytes: Bytes(part) };
     let reading = ask.workload(Pattern::Sequential, Direction::Read, BLOCK, 4);
     let cell =
         |place| Cell::plain(Workload { twist: Twist { region: Some(at(place)), ..Twist::default() }, ..reading });

@@ -1,0 +1,87 @@
+//! `price`: what does the money buy? The price of the question and random reads enter, the price-performance figures of
+//! the study of 2000 leave, the same as in a comparison of two studies.
+
+use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
+use crate::compare_price::{KILOBYTES, MEGABYTES, figures};
+use crate::{Accesses, CellFinding, Interval, PriceRow, format};
+
+pub(super) const TELLER: Teller = Teller {
+    asks: "What does the money buy: how many bytes, and how many accesses a second to kilobytes and to megabytes?",
+    papers: "In 2000 a Quantum Atlas 10K of $534 read 105 blocks of 8 KB a second at random, $5.09 each, and a Quantum \
+             Fireball of $209 read 66, $3.17 each (Table 9); in MB/$ they had 34 and 124, in MAPS/$ 0.04 and 0.07 \
+             (Table 10). Two and a half Fireballs cost as much as one Atlas and did 57% more. What is the same: the \
+             fast device has to be worth its price by the access or by the byte. What is not: without an arm a device \
+             gives many times more to many requests at once than to one, so that one deep is only half of it.",
+    tell,
+};
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let Some(price) = evidence.question.price else {
+        return Told { answer: "No price was given.".to_string(), pictures: Vec::new() };
+    };
+    let cells: Vec<&CellFinding> = evidence.sound().map(|cell| &cell.finding).collect();
+    let gb = evidence.environment.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
+    let row = figures(&cells, price, gb);
+    let pictures = [picture(evidence, price, KILOBYTES, "KAPS"), picture(evidence, price, MEGABYTES, "MAPS")];
+    let told = Told { answer: answer(&row), pictures: pictures.into_iter().flatten().collect() };
+    rows.price.push(row);
+    told
+}
+
+fn answer(row: &PriceRow) -> String {
+    let each = |count: Option<f64>, what: &str| {
+        count.map(|count| format!("{} {what} ({} each)", format::number(count), money(row.price / count)))
+    };
+    let joined = |accesses: &Accesses, deep: fn(Option<u32>) -> String| {
+        let kaps = each(accesses.kaps, &format!("KAPS{}", deep(accesses.kaps_iodepth)));
+        let maps = each(accesses.maps, &format!("MAPS{}", deep(accesses.maps_iodepth)));
+        [kaps, maps].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    };
+    let one = joined(&row.one_deep, |_| String::new());
+    let best = joined(&deeper(&row.best), |depth| depth.map_or(String::new(), |depth| format!(" {depth} deep")));
+    let clauses = [
+        (!one.is_empty()).then(|| format!("{one} one request at a time")),
+        (!best.is_empty()).then(|| format!("at best {best}")),
+        row.gb.map(|gb| format!("{} GB ({} each)", format::number(gb), money(row.price / gb))),
+    ];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    match clauses.as_slice() {
+        [] => "No random read could be measured.".to_string(),
+        clauses => format!("A price of {} buys {}.", money(row.price), clauses.join("; ")),
+    }
+}
+
+/// The accesses of which there are most with several requests at once.
+fn deeper(best: &Accesses) -> Accesses {
+    let is_deeper = |depth: Option<u32>| depth.is_some_and(|depth| depth > 1);
+    Accesses {
+        kaps: best.kaps.filter(|_| is_deeper(best.kaps_iodepth)),
+        maps: best.maps.filter(|_| is_deeper(best.maps_iodepth)),
+        ..*best
+    }
+}
+
+/// A sum in whatever money the price is in.
+fn money(sum: f64) -> String {
+    if sum >= 0.995 { format::number(sum) } else { format::two_digits(sum) }
+}
+
+/// Accesses of one size for a unit of money, by depth.
+fn picture(evidence: &Evidence, price: f64, bytes: u64, what: &str) -> Option<Picture> {
+    let mut cells: Vec<&ExperimentCell> = evidence.sound().filter(|cell| cell.finding.bs_bytes == bytes).collect();
+    cells.sort_by_key(|cell| cell.finding.iodepth);
+    let point = |cell: &&ExperimentCell| {
+        let Interval { value, low, high } = cell.finding.mbps;
+        let bought = |mbps: f64| mbps * 1e6 / bytes as f64 / price;
+        let bought = Interval { value: bought(value), low: bought(low), high: bought(high) };
+        Point::named(format!("{} deep", cell.finding.iodepth), bought)
+    };
+    let size = format::size(bytes as f64);
+    (!cells.is_empty()).then(|| Picture {
+        title: format!("{what}: random reads of {size}"),
+        kind: PictureKind::Bars,
+        x: Axis::even("Requests at once"),
+        y: Axis::even(format!("{what} for each 1 of the price")),
+        lines: vec![Line { name: what.to_string(), points: cells.iter().map(point).collect() }],
+    })
+}
