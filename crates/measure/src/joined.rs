@@ -45,9 +45,9 @@ impl Joined {
         Self { join: several.join, chunk: several.chunk, count: several.members.len() }
     }
 
-    /// Bytes that a stripe of them lays on one before it goes on to the next.
-    pub fn chunk(&self) -> Bytes {
-        self.chunk
+    /// Bytes that a stripe of them lays on one before it goes on to the next; `None` of a single path.
+    pub fn chunk(&self) -> Option<Bytes> {
+        (self.count > 1).then_some(self.chunk)
     }
 
     /// How a run uses them.

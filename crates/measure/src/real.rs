@@ -165,8 +165,7 @@ impl RealPlace {
         let (span, members) = (Bytes(self.span_bytes), self.members.len() as u32);
         let mut cannot = turned::cannot(&self.distinct_devices(self.members.len()));
         cannot.extend(engines::missing(self.members.iter().map(|member| &member.data)));
-        let chunk = (members > 1).then(|| self.joined.chunk());
-        Surroundings { kind, span, members, chunk, direct_unit: self.direct_unit(), cannot }
+        Surroundings { kind, span, members, chunk: self.joined.chunk(), direct_unit: self.direct_unit(), cannot }
     }
 
     /// What direct requests must be multiples of; `None` where some member takes none.
