@@ -84,7 +84,7 @@ mod tests {
     fn cells(direct_unit: Option<Bytes>, cannot: &[(&str, &str)]) -> Vec<Cell> {
         let cannot: BTreeMap<_, _> = cannot.iter().map(|(word, why)| (word.to_string(), why.to_string())).collect();
         let kind = TargetKind::Folder;
-        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, direct_unit, cannot };
+        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, cannot };
         let environment = Environment { surroundings, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Buffered], ..Question::about("d") };
         plan(&Ask { question: &question, environment: &environment }).unwrap()

@@ -90,7 +90,7 @@ mod tests {
         let cannot: BTreeMap<_, _> =
             cannot.iter().map(|word| (word.to_string(), "it lacks that".to_string())).collect();
         let direct_unit = Some(Bytes(512));
-        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, direct_unit, cannot };
+        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, cannot };
         let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
         (question, Environment { surroundings, ..Environment::default() })
     }

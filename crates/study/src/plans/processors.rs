@@ -76,7 +76,7 @@ mod tests {
         let cannot: BTreeMap<_, _> = cannot.iter().map(|word| (word.to_string(), "it cannot".to_string())).collect();
         let direct_unit = Some(Bytes(512));
         let kind = TargetKind::Folder;
-        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, direct_unit, cannot };
+        let surroundings = Surroundings { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, cannot };
         let machine = Machine { cpus, ..Machine::default() };
         let environment = Environment { surroundings, machine, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };
