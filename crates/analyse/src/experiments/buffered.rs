@@ -131,21 +131,19 @@ impl<'a> Walk<'a> {
             let all = self.along(rw, true).into_iter().map(|cell| cell.workload.bs.0);
             all.filter(|bytes| *bytes >= PAGE_BYTES && compared(rw, *bytes).is_some()).collect::<Vec<u64>>()
         };
-        let at = |end: &dyn Fn(&[u64]) -> Option<u64>| {
-            let told = |rw: &Direction| {
-                let bytes = end(&sizes(*rw))?;
-                let ratio = compared(*rw, bytes)?;
+        let told = |rw: &Direction| {
+            let sizes = sizes(*rw);
+            let (first, last) = (*sizes.first()?, *sizes.last()?);
+            let at = |bytes: u64| {
+                let (ratio, size) = (compared(*rw, bytes)?, format::size(bytes as f64));
                 let times = if ratio.is_one() { String::new() } else { format!("{} ", ratio.times()) };
-                Some((bytes, format!("{rw}s {times}as fast")))
+                Some(format!("{times}as fast at {size}"))
             };
-            let both: Vec<(u64, String)> = Direction::ALL.iter().filter_map(told).collect();
-            let size = format::size(both.first()?.0 as f64);
-            let rates: Vec<String> = both.into_iter().map(|(_, rate)| rate).collect();
-            Some(format!("at {size} {}", rates.join(" and ")))
+            let rest = if first == last { String::new() } else { format!(" and {}", at(last)?) };
+            Some(format!("{rw}s are {}{rest}", at(first)?))
         };
-        let (first, last) = (at(&|sizes| sizes.first().copied())?, at(&|sizes| sizes.last().copied())?);
-        let rates = if first == last { first } else { format!("{first}, {last}") };
-        Some(format!("against direct ones, one at a time, buffered requests are {rates}"))
+        let both: Vec<String> = Direction::ALL.iter().filter_map(told).collect();
+        (!both.is_empty()).then(|| format!("buffered against direct, one request at a time, {}", both.join(", ")))
     }
 
     /// What a small write takes that has to read its page first, and one that finds it.
