@@ -4,7 +4,7 @@
 #
 #   bench/against-stream.sh [--tiny]      PAIRS=9 RUNTIME=0.5 HALFPOWER=target/release/halfpower CC=cc
 #
-#   best copy     the better of memcpy and copy-stream over the better of C's plain loop and its non-temporal one
+#   best copy     the best of memcpy, copy-vector and copy-stream over the better of C's plain loop and its non-temporal one
 #   memcpy        our kernel over C's memcpy, both 8 MiB a call
 #
 # A second ratio is of the bytes copied in a second of charged processor time, which others on the machine disturb less.
@@ -29,7 +29,7 @@ print(run["mbps"], run["bytes"] / 1e3 / (run["cpu"]["user_ms"] + run["cpu"]["sys
 measure() { # side threads
   local kernel way
   if [ "$1" = ours ]; then
-    for kernel in memcpy copy-stream; do echo "$pair $2 ours $kernel $(ours "$kernel" "$2")"; done
+    for kernel in memcpy copy-vector copy-stream; do echo "$pair $2 ours $kernel $(ours "$kernel" "$2")"; done
   else
     for way in loop nontemporal memcpy; do
       echo "$pair $2 C $way $("$scratch/stream" "$way" "$2" "$runtime" "$bytes" "$block")"
@@ -53,7 +53,8 @@ for line in open(sys.argv[1]):
     pair, threads, side, kernel, mbps, charged, *_ = line.split()
     rates[int(threads), int(pair)][side, kernel] = float(mbps), float(charged)
 print(f"{'threads':>7}  {'what':24}{'halfpower MB/s':>16}{'C MB/s':>10}{'ratio':>8}  (least to greatest)   charged")
-rows = [("best copy", [("ours", "memcpy"), ("ours", "copy-stream")], [("C", "loop"), ("C", "nontemporal")]),
+rows = [("best copy", [("ours", "memcpy"), ("ours", "copy-vector"), ("ours", "copy-stream")], [("C", "loop"), ("C", "nontemporal")]),
+        ("copy-vector, plain loop", [("ours", "copy-vector")], [("C", "loop")]),
         ("copy-stream, nontemporal", [("ours", "copy-stream")], [("C", "nontemporal")]),
         ("memcpy", [("ours", "memcpy")], [("C", "memcpy")])]
 for threads in sorted({threads for threads, _ in rates}):

@@ -83,13 +83,14 @@ fn a_simulated_system_has_none_and_says_so() {
 }
 
 /// MB/s of each kernel by one thread, and of two.
-const TRUTH: [(Kernel, f64, f64); 9] = [
+const TRUTH: [(Kernel, f64, f64); 10] = [
     (Kernel::Read, 975.0, 1500.0),
     (Kernel::Write, 550.0, 800.0),
     (Kernel::ReadVector, 1100.0, 1600.0),
     (Kernel::WriteVector, 560.0, 810.0),
     (Kernel::WriteStream, 900.0, 1400.0),
     (Kernel::Copy, 327.0, 500.0),
+    (Kernel::CopyVector, 330.0, 510.0),
     (Kernel::CopyStream, 450.0, 700.0),
     (Kernel::FileRead, 300.0, 520.0),
     (Kernel::FileWrite, 250.0, 400.0),

@@ -94,6 +94,7 @@ enum Writing {
 
 enum Copying {
     Library,
+    Vectors(Vectors),
     Stream(Streams),
 }
 
@@ -114,6 +115,7 @@ impl Work {
             Kernel::WriteVector => Self::Write(arena()?, Writing::Vectors(vectors)),
             Kernel::WriteStream => Self::Write(arena()?, Writing::Stream(streams()?)),
             Kernel::Copy => Self::Copy { from: arena()?, to: arena()?, copying: Copying::Library },
+            Kernel::CopyVector => Self::Copy { from: arena()?, to: arena()?, copying: Copying::Vectors(vectors) },
             Kernel::CopyStream => Self::Copy { from: arena()?, to: arena()?, copying: Copying::Stream(streams()?) },
             Kernel::FileRead | Kernel::FileWrite => Self::File(Cached::new(folder, kernel, span_bytes)?),
         })
@@ -171,6 +173,7 @@ impl Copying {
     fn run(&self, to: &mut [Turn], from: &[Turn]) {
         match self {
             Self::Library => loops::copy(to, from),
+            Self::Vectors(vectors) => vectors.copy(to, from),
             Self::Stream(streams) => streams.copy(to, from),
         }
     }
@@ -279,7 +282,7 @@ mod tests {
     #[test]
     fn copies_and_files_bear_what_was_asked() {
         let request = Request { slot: 0, operation: Operation::Write, offset: BS.0, length: BS.0 as u32 };
-        for kernel in [Kernel::Copy, Kernel::CopyStream] {
+        for kernel in [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream] {
             let Ok(mut work) = Work::new(kernel, 3 * BS.0, Path::new(".")) else { continue };
             let Work::Copy { from, to, .. } = &mut work else { panic!("{kernel} copies") };
             from.fill();

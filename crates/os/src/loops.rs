@@ -66,6 +66,17 @@ fn each_written<V: Copy>(to: &mut [Turn], value: V) {
     }
 }
 
+#[inline(always)]
+fn each_copied<V>(to: &mut [Turn], from: &[Turn]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        let (to, from) = (std::ptr::from_mut(to).cast::<V>(), std::ptr::from_ref(from).cast::<V>());
+        for index in 0..TURN_BYTES / size_of::<V>() {
+            // SAFETY: as in `each_read` and `each_written`.
+            unsafe { to.add(index).write_volatile(from.add(index).read_volatile()) };
+        }
+    }
+}
+
 /// The loops over the widest vectors that this processor has.
 #[derive(Debug, Clone, Copy)]
 pub struct Vectors(&'static Set);
@@ -79,6 +90,8 @@ pub struct Streams(&'static StreamSet);
 struct Set {
     read: unsafe fn(&[Turn]),
     write: unsafe fn(&mut [Turn]),
+    /// By ordinary stores of at most 256 bits, as compilers make it: wider ones copied no faster where both were tried.
+    copy: unsafe fn(&mut [Turn], &[Turn]),
     streams: Option<StreamSet>,
 }
 
@@ -120,6 +133,16 @@ impl Vectors {
         unsafe { (self.0.write)(to) }
     }
 
+    /// Copies a vector at a time, by ordinary stores.
+    ///
+    /// # Panics
+    /// Where one side is longer.
+    pub fn copy(self, to: &mut [Turn], from: &[Turn]) {
+        assert_eq!(to.len(), from.len(), "a copy is as long as what it is of");
+        // SAFETY: as in `read`.
+        unsafe { (self.0.copy)(to, from) }
+    }
+
     /// The loops whose stores pass the caches by; `None` where this program knows no such stores.
     pub fn streams(self) -> Option<Streams> {
         self.0.streams.as_ref().map(Streams)
@@ -146,7 +169,7 @@ impl Streams {
 
 /// Where nothing better is known: loops that the compiler makes vectors of, as far as every processor of the kind has
 /// them.
-static PORTABLE: Set = Set { read: read_portably, write: write_portably, streams: None };
+static PORTABLE: Set = Set { read: read_portably, write: write_portably, copy: each_copied::<u64>, streams: None };
 
 fn read_portably(from: &[Turn]) {
     let mut lanes = [0u64; 8];
@@ -167,10 +190,22 @@ fn write_portably(to: &mut [Turn]) {
     black_box(to.as_ptr());
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+fn copy_128(to: &mut [Turn], from: &[Turn]) {
+    each_copied::<std::arch::x86_64::__m128i>(to, from);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn copy_256(to: &mut [Turn], from: &[Turn]) {
+    each_copied::<std::arch::x86_64::__m256i>(to, from);
+}
+
 /// The loops over one width of vectors.
 #[cfg(target_arch = "x86_64")]
 macro_rules! loops {
-    ($width:ident, $feature:literal, $vector:ident, $fill:ident, $stream:ident, $($line:literal),+) => {
+    ($width:ident, $feature:literal, $vector:ident, $fill:ident, $stream:ident, $copy:ident, $($line:literal),+) => {
         mod $width {
             use std::arch::x86_64::{_mm_sfence, $fill, $stream, $vector};
             use std::hint::black_box;
@@ -178,8 +213,12 @@ macro_rules! loops {
             use super::{Set, StreamSet, TURN_BYTES, Turn, WORD, each_read, each_written};
 
             const EACH: usize = TURN_BYTES / size_of::<$vector>();
-            pub(super) static SET: Set =
-                Set { read, write, streams: Some(StreamSet { write: write_stream, copy: copy_stream }) };
+            pub(super) static SET: Set = Set {
+                read,
+                write,
+                copy: super::$copy,
+                streams: Some(StreamSet { write: write_stream, copy: copy_stream }),
+            };
 
             #[target_feature(enable = $feature)]
             fn read(from: &[Turn]) {
@@ -234,6 +273,7 @@ loops!(
     __m128i,
     _mm_set1_epi64x,
     _mm_stream_si128,
+    copy_128,
     "movaps xmm0, [{from} + {at}]",
     "movaps xmm1, [{from} + {at} + 16]",
     "movaps xmm2, [{from} + {at} + 32]",
@@ -250,6 +290,7 @@ loops!(
     __m256i,
     _mm256_set1_epi64x,
     _mm256_stream_si256,
+    copy_256,
     "vmovaps ymm0, [{from} + {at}]",
     "vmovaps ymm1, [{from} + {at} + 32]",
     "vmovntps [{to} + {at}], ymm0",
@@ -262,6 +303,7 @@ loops!(
     __m512i,
     _mm512_set1_epi64,
     _mm512_stream_si512,
+    copy_256,
     "vmovaps zmm0, [{from} + {at}]",
     "vmovntps [{to} + {at}], zmm0"
 );
@@ -302,6 +344,9 @@ mod tests {
     fn copies_are_what_they_are_of() {
         let from = turns(5, 77);
         assert_eq!(in_the_middle(|to| copy(to, &from)), from);
+        for vectors in Vectors::all_here() {
+            assert_eq!(in_the_middle(|to| vectors.copy(to, &from)), from, "{vectors:?}");
+        }
         for streams in Vectors::all_here().filter_map(Vectors::streams) {
             assert_eq!(in_the_middle(|to| streams.copy(to, &from)), from, "{streams:?}");
         }

@@ -54,6 +54,7 @@ pub(crate) fn description(kernel: Kernel) -> &'static str {
         Kernel::WriteVector => "writes the widest vectors",
         Kernel::WriteStream => "writes vectors past the caches",
         Kernel::Copy => "the C library's memcpy, 8 MiB a call",
+        Kernel::CopyVector => "copies vectors",
         Kernel::CopyStream => "copies vectors past the caches",
         Kernel::FileRead => "reads a cached file, 64 KiB a call",
         Kernel::FileWrite => "writes a cached file, 64 KiB a call",

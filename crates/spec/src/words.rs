@@ -215,6 +215,8 @@ words! {
     WriteStream = "write-stream",
     /// The C library's memcpy.
     Copy = "memcpy",
+    /// Copies with vectors, by ordinary stores.
+    CopyVector = "copy-vector",
     /// Copies with vectors, storing past the caches.
     CopyStream = "copy-stream",
     /// Reads a file that the page cache holds, 64 KiB at a time.

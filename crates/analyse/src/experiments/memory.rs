@@ -24,9 +24,9 @@ pub(super) const TELLER: Teller = Teller {
 
 const READS: [Kernel; 2] = [Kernel::Read, Kernel::ReadVector];
 const WRITES: [Kernel; 3] = [Kernel::Write, Kernel::WriteVector, Kernel::WriteStream];
-const COPIES: [Kernel; 2] = [Kernel::Copy, Kernel::CopyStream];
+const COPIES: [Kernel; 3] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream];
 /// What moves bytes from one place in memory to another, the file system's copies among them.
-const MOVES: [Kernel; 4] = [Kernel::Copy, Kernel::CopyStream, Kernel::FileRead, Kernel::FileWrite];
+const MOVES: [Kernel; 5] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream, Kernel::FileRead, Kernel::FileWrite];
 
 fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let records: Vec<&Record> = evidence.sound().flat_map(|cell| cell.records.iter().copied()).collect();
