@@ -45,7 +45,8 @@ const SIZE_UNITS: [(&str, f64); 16] = [
     ("tib", 1099511627776.0),
 ];
 
-const TIME_UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9)];
+const TIME_UNITS: [(&str, f64); 7] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
 
 const RATE_UNITS: [(&str, f64); 7] = [
     ("b/s", 1.0),
