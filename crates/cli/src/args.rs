@@ -76,9 +76,10 @@ pub struct QuestionArgs {
     /// Directions to measure: read, write
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
     pub rw: Vec<Direction>,
-    /// Block sizes: a range of powers of two (4KiB..1MiB) or a list
-    #[arg(short, long, value_parser = spec::bytes_axis, default_value = "4KiB..1MiB")]
-    pub bs: std::vec::Vec<Bytes>,
+    /// Block sizes: a range of powers of two (4KiB..1MiB) or a list [default: 4KiB..1MiB; from 2KiB on, as the papers,
+    /// for a simulated machine]
+    #[arg(short, long, value_parser = spec::bytes_axis)]
+    pub bs: Option<std::vec::Vec<Bytes>>,
     /// Depths: a range of powers of two (1..32) or a list
     #[arg(short = 'o', long, value_parser = spec::count_axis, default_value = "1..32")]
     pub iodepth: std::vec::Vec<u32>,

@@ -80,8 +80,8 @@ pub struct Stack {
     /// Requests that wait because only one may be outstanding.
     serial: VecDeque<u32>,
     serial_busy: bool,
-    /// Up to where new blocks have been zeroed, and up to where they are to be.
-    zeroed: Option<(u64, u64)>,
+    /// From where on new blocks have been zeroed, up to where they have, and up to where they are to be.
+    zeroed: Option<(u64, u64, u64)>,
     requests: Slab<Request>,
     transfers: Slab<Transfer>,
     outstanding_bytes: u64,
@@ -220,12 +220,15 @@ impl Stack {
         let Request { operation, offset, length, .. } = self.requests[number];
         let end = offset + u64::from(length);
         if self.allocation == Allocation::Zeroing {
-            let (done, wanted) = self.zeroed.unwrap_or((offset, offset));
-            let wanted = if end > wanted { (done + ZEROED_AT_ONCE).max(end) } else { wanted };
-            self.zeroed = Some((done, wanted));
+            // A write below what was zeroed begins anew: the last block, say, was written first.
+            let kept = self.zeroed.filter(|(first, ..)| *first <= offset);
+            let (first, done, wanted) = kept.unwrap_or((offset, offset, offset));
+            let most = self.volume.bytes().max(end);
+            let wanted = if end > wanted { (done + ZEROED_AT_ONCE).clamp(end, most) } else { wanted };
+            self.zeroed = Some((first, done, wanted));
             if done < wanted {
                 let part = u64::from(self.split).min(wanted - done) as u32;
-                self.zeroed = Some((done + u64::from(part), wanted));
+                self.zeroed = Some((first, done + u64::from(part), wanted));
                 self.send(Owner::Zeroing(number), operation, done, part, true);
                 return;
             }

@@ -1,77 +1,12 @@
 //! Do the curves have the shapes that the studies tell of? Where they level off, which sizes dip, where depth stops
 //! helping, which number of disks fills a bus.
 
-use model::reproduce::{Load, Order, Outcome, run};
-use model::{Allocation, Array, Setting, System, systems};
+mod machines;
 
-const SIZES_KIB: [u32; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const FIRST: usize = 0;
+use model::reproduce::Order;
+use model::{Allocation, Array};
 
-struct Machine {
-    system: System,
-    setting: Setting,
-}
-
-fn machine(name: &str) -> Machine {
-    let text = systems().iter().find(|system| system.name == name).expect("a shipped system").text;
-    Machine { system: System::from_toml(text).unwrap(), setting: Setting::default() }
-}
-
-impl Machine {
-    fn with(mut self, set: impl Fn(&mut Setting)) -> Self {
-        set(&mut self.setting);
-        self
-    }
-
-    fn disks(self, disks: u32, array: Array) -> Self {
-        self.with(|setting| (setting.disks, setting.array) = (disks, array))
-    }
-
-    fn buffered(self) -> Self {
-        self.with(|setting| setting.buffered = true)
-    }
-
-    fn through(self) -> Self {
-        self.with(|setting| setting.write_cache = false)
-    }
-
-    fn outcome(&self, order: Order, write: bool, kib: u32, depth: u32) -> Outcome {
-        let mut stack = self.system.path(&self.setting, 1).unwrap();
-        let load = Load { order, write, bytes: kib * 1024, depth, separate_disks: 0, file_bytes: 0 };
-        let count = if order == Order::Random { 4000 } else { (30_000 / u64::from(kib)).clamp(150, 6000) };
-        let warm_up = if self.setting.buffered { 14_000 / u64::from(kib) } else { count / 4 };
-        run(&mut stack, &load, warm_up, count, 1)
-    }
-
-    fn mbps(&self, write: bool, kib: u32, depth: u32) -> f64 {
-        self.outcome(Order::Sequential, write, kib, depth).mbps()
-    }
-
-    fn reads(&self, depth: u32) -> Vec<f64> {
-        SIZES_KIB.iter().map(|kib| self.mbps(false, *kib, depth)).collect()
-    }
-
-    fn writes(&self, depth: u32) -> Vec<f64> {
-        SIZES_KIB.iter().map(|kib| self.mbps(true, *kib, depth)).collect()
-    }
-
-    fn random(&self, write: bool, depth: u32) -> f64 {
-        self.outcome(Order::Random, write, 8, depth).iops()
-    }
-}
-
-fn flat(curve: &[f64], within: f64) -> bool {
-    let (low, high) = curve.iter().fold((f64::MAX, 0.0), |(low, high): (f64, f64), v| (low.min(*v), high.max(*v)));
-    low >= high * (1.0 - within)
-}
-
-fn rising(curve: &[f64]) -> bool {
-    curve.windows(2).all(|pair| pair[1] > pair[0] * 1.02)
-}
-
-fn near(ours: f64, theirs: f64) -> bool {
-    (ours / theirs - 1.0).abs() < 0.05
-}
+use machines::{FIRST, Machine, SIZES_KIB, flat, machine, near, rising};
 
 #[test]
 fn nt4_sp3_buffered_reads_are_level_to_64_kib_and_half_above() {

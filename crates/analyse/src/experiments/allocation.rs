@@ -19,6 +19,8 @@ pub(super) const TELLER: Teller = Teller {
 
 /// The ways in which a file grows.
 const GROWING: [Layout; 4] = [Layout::New, Layout::Append, Layout::LastFirst, Layout::Truncated];
+/// Those of them that go from front to back.
+const IN_ORDER: [Layout; 3] = [Layout::New, Layout::Append, Layout::Truncated];
 
 fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let mut cells: Vec<&ExperimentCell> = evidence.sound().collect();
@@ -61,10 +63,11 @@ impl<'a> Cases<'a> {
     }
 
     fn answer(&self) -> String {
-        let clauses: Vec<String> = [self.extending(true), self.deepening(), self.reserving(), self.extending(false)]
-            .into_iter()
-            .flatten()
-            .collect();
+        let clauses: Vec<String> =
+            [self.extending(true), self.jumping(), self.deepening(), self.reserving(), self.extending(false)]
+                .into_iter()
+                .flatten()
+                .collect();
         if clauses.is_empty() {
             "No case could be set beside a file whose blocks were written before.".to_string()
         } else {
@@ -76,7 +79,7 @@ impl<'a> Cases<'a> {
     fn extending(&self, direct: bool) -> Option<String> {
         let depth = direct.then_some(self.depths().1);
         let written = self.of(direct, depth, &[Layout::Written]);
-        let ratio = self.scale.times(&self.of(direct, depth, &GROWING), &written)?;
+        let ratio = self.scale.times(&self.of(direct, depth, &IN_ORDER), &written)?;
         let rate = format::mbps(written.iter().map(|cell| cell.finding.mbps.value).sum::<f64>() / written.len() as f64);
         let kind = cache_word(written[0].workload.cache);
         let where_at = depth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"));
@@ -95,6 +98,16 @@ impl<'a> Cases<'a> {
                 "{where_at}, these runs cannot tell what growing costs: {share} of the {rate} of written blocks"
             ),
         })
+    }
+
+    /// What a file gets whose last block is written first, where that is less than growing in order gives.
+    fn jumping(&self) -> Option<String> {
+        let deep = Some(self.depths().1);
+        let last_first = self.of(true, deep, &[Layout::LastFirst]);
+        let beside = self.scale.times(&last_first, &self.of(true, deep, &IN_ORDER))?;
+        let ratio = self.scale.times(&last_first, &self.of(true, deep, &[Layout::Written]))?;
+        let less = beside.is_less() && !beside.is_one();
+        less.then(|| format!("one whose last block was written first gets {} of it", ratio.share()))
     }
 
     /// What depth brings to growing files and to written blocks.

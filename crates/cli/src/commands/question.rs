@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use measure::Place;
-use spec::{Cache, Direction, Nanos, Question, Rw, Several, Target, Workload};
+use spec::{Bytes, Cache, Direction, Nanos, Question, Rw, Several, Target, Workload};
 
 use super::{Purpose, place};
 use crate::args::QuestionArgs;
@@ -40,7 +40,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     Ok(Question {
         experiments: args.experiments.clone(),
         directions: directions(args)?,
-        bs: args.bs.clone(),
+        bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&args.target)),
         iodepth: args.iodepth.clone(),
         cache: caches(args)?,
         threads: args.common.threads,
@@ -55,6 +55,12 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         price: args.price,
         target,
     })
+}
+
+/// Powers of two from 4 KiB to 1 MiB; of a paper's machine from the papers' smallest request on.
+fn usual_sizes(target: &Target) -> Vec<Bytes> {
+    let papers = matches!(target, Target::System(system) if !model::Fitted::is_told_by(&system.text));
+    (if papers { 11 } else { 12 }..=20).map(|power| Bytes(1 << power)).collect()
 }
 
 fn once_each<T: Copy + Ord>(words: &[T]) -> Vec<T> {

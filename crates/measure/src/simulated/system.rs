@@ -88,7 +88,7 @@ impl Machine {
         let setting = Setting {
             buffered: !workload.cache.direct(),
             write_cache: twist.wce.map_or(self.write_cache, |wce| wce == Switch::On) && !workload.cache.durable(),
-            allocation: if writes { self.allocation(twist.layout)? } else { Allocation::Existing },
+            allocation: if writes { self.allocation(workload)? } else { Allocation::Existing },
             disks,
             array: array.unwrap_or_default(),
             buses: setup.buses.min(disks),
@@ -123,15 +123,18 @@ impl Machine {
         }
     }
 
-    fn allocation(&self, layout: Layout) -> Result<Allocation, MeasureError> {
+    fn allocation(&self, workload: &Workload) -> Result<Allocation, MeasureError> {
+        let layout = workload.twist.layout;
         match layout {
             Layout::Written => Ok(Allocation::Existing),
             Layout::New | Layout::Append | Layout::Truncated => Ok(Allocation::Growing),
-            Layout::LastFirst => Err(self.refused(
-                "layout",
-                layout,
-                "its file system is modelled for files that grow from their first byte on",
-            )),
+            Layout::LastFirst if workload.rw.pattern() == Pattern::Random => {
+                Err(self.refused("layout", layout, "its order is given: take --rw write"))
+            }
+            Layout::LastFirst if workload.threads > 1 => {
+                Err(self.refused("layout", layout, "a file has one last block: take --threads 1"))
+            }
+            Layout::LastFirst => Ok(Allocation::Zeroing),
             Layout::Fallocated => {
                 Err(self.refused("layout", layout, "its file system has no blocks that are there and unwritten"))
             }
@@ -195,6 +198,7 @@ impl Machine {
         add("trace", "a simulated machine has no tracepoints");
         add("warm page cache", KEEPS_NOTHING);
         add("durable buffered writes", WRITES_BEHIND);
+        add("engines", "a simulated machine issues requests in one way, whatever the engine");
         add(seat::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
         if self.cpus() == 1 {
             add(seat::ONE, "the machine has a single processor");

@@ -19,6 +19,7 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     if ask.surroundings().kind == TargetKind::Nothing {
         return Err("there is no storage here to compare engines by".to_string());
     }
+    ask.surroundings().can("engines")?;
     let can = |name: &EngineName| ask.surroundings().can(&ability(*name)).is_ok();
     let names = || EngineName::ALL.iter().copied().filter(|name| name.is_for_storage() && can(name));
     let mut workloads = Vec::new();
