@@ -107,6 +107,18 @@ fn lines_that_are_alike_carry_no_verdict() {
     assert!(!told.experiments[0].answer.contains("cost less"), "{}", told.experiments[0].answer);
 }
 
+#[test]
+fn a_study_cut_short_claims_nothing_of_two_sizes() {
+    let mut records = records();
+    let kept = |record: &Record| [4096, 16_384].contains(&record.run.workload.bs.0) && record.run.repeat == 0;
+    records.retain(|record| kept(record) && (record.run.pass == Pass::Plain || record.run.workload.bs.0 == 4096));
+    let told = findings(&records);
+    let row = terms(&told, Direction::Write);
+    assert!(row.cheaper == Cheaper::Unknown && row.behind_us_per_64kib.is_none(), "{row:?}");
+    let answer = &told.experiments[0].answer;
+    assert!(!answer.contains("cost less") && !answer.contains("written behind"), "{answer}");
+}
+
 /// A small write anywhere, whose calls take so long.
 fn small(kib: u64, page_cache: PageCache, repeat: u32, call_ns: u64) -> Record {
     let region = Some(Region { from: Bytes(0), bytes: Bytes(64 << 20) });

@@ -83,7 +83,7 @@ fn of(rw: Direction, walk: &[&ExperimentCell], lines: &[Cost]) -> Option<Buffere
     })
 }
 
-/// What was spent on 64 KiB beyond the charge: the mean over the soaker's runs.
+/// What was spent on 64 KiB beyond the charge: the mean over the soaker's runs, of which one alone tells nothing.
 fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
     let buffered = walk.iter().filter(|cell| cell.finding.rw == rw && !cell.workload.cache.direct());
     let records = buffered.flat_map(|cell| &cell.records);
@@ -94,13 +94,17 @@ fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
         Some((lost_ns - record.cpu.charged_ns() as f64) / 1e3 / bytes * UNIT_BYTES)
     });
     let each: Vec<f64> = each.collect();
-    (!each.is_empty()).then(|| Interval::of_means(&each))
+    (each.len() > 1).then(|| Interval::of_means(&each))
 }
 
 /// Two lines over block size are compared where they begin and by how they rise; `None` where that tells nothing.
 fn cheaper(buffered: &Cost, direct: &Cost) -> Option<(Cheaper, Option<f64>)> {
     let less = |one: &Interval, other: &Interval| one.high < other.low;
     let (begins, rises) = (|cost: &Cost| cost.fixed_us, |cost: &Cost| cost.marginal_us_per_kib);
+    // A line through two points fits both, and knows nothing of its error.
+    if buffered.cells.min(direct.cells) <= 2 {
+        return None;
+    }
     let is_less = |one: &Cost, other: &Cost| [begins, rises].map(|part| less(&part(one), &part(other)));
     match (is_less(buffered, direct), is_less(direct, buffered)) {
         ([true, false], [false, true]) => {
