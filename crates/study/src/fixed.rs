@@ -1,7 +1,7 @@
 //! When does each run of the fixed plans come, and for how long? Questions and plans enter; runs leave in their order.
 //!
-//! One experiment after the other; within it repeat by repeat, reads before writes, and all else mixed by the
-//! study's seed, so that no drift passes for an effect.
+//! Round by round, so that a budget that is too small costs repeats and no experiment; in each round one experiment
+//! after the other, reads before writes, and all else mixed by the study's seed, so that no drift passes for an effect.
 
 use std::collections::BTreeSet;
 
@@ -56,6 +56,7 @@ impl Fixed {
         for (experiment, cells) in &plans {
             runs.extend(in_order(*experiment, cells, question, most, runtime));
         }
+        runs.sort_by_key(|run| run.repeat);
         Self { runs, done: BTreeSet::new(), given_up: BTreeSet::new(), budget_ns: budget.0, spent_ns: 0 }
     }
 
@@ -131,6 +132,17 @@ mod tests {
             ..Surroundings::default()
         };
         (question, Environment { surroundings, ..Environment::default() }, Nanos(budget_s * 1_000_000_000))
+    }
+
+    #[test]
+    fn every_experiment_has_had_its_turn_before_any_is_repeated() {
+        let (question, environment, budget) = zones(60);
+        let question = Question { experiments: vec![Experiment::Zones, Experiment::Streams], ..question };
+        let fixed = Fixed::new(&question, &environment, budget);
+        let repeats: Vec<u32> = fixed.runs().iter().map(|run| run.repeat).collect();
+        assert!(repeats.is_sorted() && repeats.last() > Some(&0), "{repeats:?}");
+        let first: BTreeSet<_> = fixed.runs().iter().filter(|run| run.repeat == 0).map(|run| run.experiment).collect();
+        assert_eq!(first.len(), 2);
     }
 
     #[test]
