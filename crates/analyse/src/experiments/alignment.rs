@@ -146,26 +146,26 @@ fn loss(one: &Shifted) -> String {
     format!("{}, keep {} of their rate when they begin {by} later", kind(one.cell), one.of_aligned.share())
 }
 
-/// A line a shift, a bar a kind: `of` makes the value of a cell.
+/// A line a kind, a bar a shift: `of` makes the value of a cell. The names of kinds are long, and shifts are not.
 fn lines<'a>(
     cells: impl Iterator<Item = &'a ExperimentCell<'a>> + Clone,
     of: impl Fn(&ExperimentCell) -> Interval,
 ) -> Vec<Line> {
-    let mut shifts: Vec<u64> = cells.clone().map(shift).collect();
-    shifts.sort_unstable();
-    shifts.dedup();
-    let line = |shift_bytes: &u64| Line {
-        name: match shift_bytes {
-            0 => "aligned".to_string(),
-            shift => format!("{} later", format::size(*shift as f64)),
-        },
+    let begin = |cell: &ExperimentCell| match shift(cell) {
+        0 => "aligned".to_string(),
+        shift => format!("{} later", format::size(shift as f64)),
+    };
+    let mut kinds: Vec<&ExperimentCell> = cells.clone().collect();
+    kinds.dedup_by_key(|cell| aligned(&cell.workload));
+    let line = |of_kind: &&ExperimentCell| Line {
+        name: kind(of_kind),
         points: cells
             .clone()
-            .filter(|cell| shift(cell) == *shift_bytes)
-            .map(|cell| Point::named(kind(cell), of(cell)))
+            .filter(|cell| aligned(&cell.workload) == aligned(&of_kind.workload))
+            .map(|cell| Point::named(begin(cell), of(cell)))
             .collect(),
     };
-    shifts.iter().map(line).collect()
+    kinds.iter().map(line).collect()
 }
 
 fn shares(shifted: &[Shifted]) -> Option<Picture> {
@@ -177,7 +177,7 @@ fn shares(shifted: &[Shifted]) -> Option<Picture> {
     (!shifted.is_empty()).then(|| Picture {
         title: "What shifted requests keep".to_string(),
         kind: PictureKind::Bars,
-        x: Axis::even("Requests"),
+        x: Axis::even("Where requests begin"),
         y: Axis::even("% of aligned"),
         lines: lines(shifted.iter().map(|one| one.cell), percent),
     })
@@ -187,7 +187,7 @@ fn rates(cells: &[&ExperimentCell]) -> Option<Picture> {
     (!cells.is_empty()).then(|| Picture {
         title: "Throughput, aligned and shifted".to_string(),
         kind: PictureKind::Bars,
-        x: Axis::even("Requests"),
+        x: Axis::even("Where requests begin"),
         y: Axis::even("MB/s"),
         lines: lines(cells.iter().copied(), |cell| cell.finding.mbps),
     })
