@@ -92,7 +92,7 @@ fn most(count: usize, of: usize) -> bool {
 
 /// A run's throughput in MB/s, and the share of its time that was left out of it.
 ///
-/// Where requests complete in waves, it is the rate between them.
+/// Where requests complete in waves, it is the rate between them, if that makes a difference.
 ///
 /// Trimmed is a start of a run that was steady after it and had no closing flush: what waits for the flush came in
 /// over the whole window, so the whole window pays for it.
@@ -104,7 +104,11 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let cut_bytes: f64 = record.series.bytes[..cut].iter().map(|bytes| *bytes as f64).sum();
     let rest_bytes = record.bytes as f64 - cut_bytes;
     let block_bytes = record.run.workload.bs.0;
-    if let Some(waves) = between_waves(&record.series, block_bytes).filter(|_| cut == 0 && record.flush_ns == 0) {
+    let matters = |mbps: f64| (mbps / whole.0 - 1.0).abs() > WORTH_TRIMMING;
+    if cut == 0
+        && record.flush_ns == 0
+        && let Some(waves) = between_waves(&record.series, block_bytes).filter(|waves| matters(waves.mbps))
+    {
         return (waves.mbps, 1.0 - (waves.lasts_ns as f64 / record.elapsed_ns as f64).min(1.0));
     }
     if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
@@ -114,6 +118,6 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let wave = workload.bs.0 as f64 * f64::from(workload.iodepth) * f64::from(workload.threads);
     let rest = rest_bytes * 1e3 / rest_ns;
     let lacking = (rest * cut_ns / 1e3 - cut_bytes).abs();
-    let worth = lacking > WAVES * wave && (rest / whole.0 - 1.0).abs() > WORTH_TRIMMING;
+    let worth = lacking > WAVES * wave && matters(rest);
     if worth { (rest, cut_ns / record.elapsed_ns as f64) } else { whole }
 }

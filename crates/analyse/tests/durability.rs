@@ -75,7 +75,7 @@ fn each_promise_is_held_against_the_same_writes_without_it() {
     assert_eq!(share(&|row| row.cache == Cache::Both), None, "a plain write is held against nothing");
     let answer = &told.experiments[0].answer;
     assert!(answer.contains("durable one by one are, direct, 20 times"), "{answer}");
-    assert!(answer.contains("16 at once are 8.0 times"), "{answer}");
+    assert!(answer.contains("16 at once are 8.00 times"), "{answer}");
     assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
     assert!(answer.contains("a flush of a single write takes 1.5 ms in the median"), "{answer}");
     assert!(answer.contains("Without the device's write cache, direct writes of 4 KiB get 10%"), "{answer}");

@@ -121,6 +121,7 @@ fn answer(shifted: &[Shifted]) -> String {
     clauses.push(match (alike, open) {
         (0, 0) => "no kind of shifted requests comes within 10% of aligned ones".to_string(),
         (alike, 0) => format!("{alike} of {of} kinds of shifted requests come within 10% of aligned ones"),
+        (0, open) if open == of => format!("these runs cannot tell whether any of {of} kinds of shifted requests loses"),
         (0, open) => format!("of {open} of {of} kinds of shifted requests these runs cannot tell"),
         (alike, open) => format!(
             "{alike} of {of} kinds of shifted requests come within 10% of aligned ones, and of {open} these runs cannot \
