@@ -40,7 +40,7 @@ impl Case {
 
     fn start(&self) -> Child {
         let names: Vec<String> = self.devices.iter().map(|device| device.device.display().to_string()).collect();
-        let words = "--json --experiments scaling --rw read --cache device --runtime 2s --budget 110s";
+        let words = "--json --experiments scaling --rw read --cache device --runtime 2s --repeats 5 --budget 200s";
         Command::new("sh")
             .arg("-c")
             .arg(format!("{} \"$0\" study \"$1\" {words}", self.throttle.within()))

@@ -156,12 +156,12 @@ fn sentence(alone: &[&ScalingRow]) -> Option<String> {
     let what = format!("{} {}s", first.pattern, first.rw);
     let what = what[..1].to_uppercase() + &what[1..];
     let Some(stopped) = alone.iter().find(|row| is_shared(row)) else {
-        return Some(format!(
-            "{what}: all {} members scale, from {} to {}.",
-            last.n,
-            format::mbps(first.mbps),
-            format::mbps(last.mbps)
-        ));
+        let (from, to) = (format::mbps(first.mbps), format::mbps(last.mbps));
+        // Not surely stopped is not the same as surely scaling.
+        return Some(match last.of_ideal >= SCALES {
+            true => format!("{what}: all {} members scale, from {from} to {to}.", last.n),
+            false => format!("{what}: these runs cannot tell whether {} members scale, from {from} to {to}.", last.n),
+        });
     };
     let before = alone.iter().rev().find(|row| row.n < stopped.n)?;
     let scale = if before.n == 1 { "one member".to_string() } else { format!("{} members still scale", before.n) };
@@ -216,7 +216,12 @@ fn costs(evidence: &Evidence, rw: Direction) -> Vec<Cost> {
         let kib = |cell: &ExperimentCell| cell.finding.bs_bytes as f64 / 1024.0;
         let per_kib_us = (large.finding.charged_us - small.finding.charged_us) / (kib(large) - kib(small));
         let fixed_us = small.finding.charged_us - per_kib_us * kib(small);
-        (kib(large) > kib(small) && small.finding.charged_us > 0.0).then_some(Cost { rw, n, fixed_us, per_kib_us })
+        (kib(large) > kib(small) && small.finding.charged_us > 0.0 && per_kib_us >= 0.0).then_some(Cost {
+            rw,
+            n,
+            fixed_us,
+            per_kib_us,
+        })
     };
     let mut costs: Vec<Cost> = of(Pattern::Sequential).filter_map(line).collect();
     costs.sort_by_key(|cost| cost.n);
