@@ -153,6 +153,59 @@ fn a_path_is_carried_no_further_than_asked() {
     assert_eq!((stack.pop(), stack.next_completion()), (None, None));
 }
 
+/// Twenty seconds of a stream, four reads of 64 KiB at a time, beside four random readers: the stream's MB/s, and how
+/// long each random read took, in ms.
+fn stream_among_readers(patience_ms: f64) -> (f64, Vec<f64>) {
+    const DEPTH: u32 = 4;
+    let mut atlas = system("win2k-atlas10k");
+    atlas.disk.patience_ms = patience_ms;
+    let mut stack = atlas.path(&Setting::default(), 1).unwrap();
+    let end = Moment::from_ps(20_000_000_000_000);
+    let mut since = [Moment::default(); 2 * DEPTH as usize];
+    let (mut next, mut streamed, mut waits) = (0, 0, Vec::new());
+    let mut random = 1u64;
+    let mut submit = |stack: &mut Stack, at: Moment, token: u32| {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let length = if token < DEPTH { 65536 } else { 8192 };
+        let offset = if token < DEPTH { next } else { (random >> 20) % stack.bytes() / 8192 * 8192 };
+        next += if token < DEPTH { 65536 } else { 0 };
+        stack.submit(at, Submission { token, operation: Operation::Read, offset, length });
+    };
+    (0..2 * DEPTH).for_each(|token| submit(&mut stack, Moment::default(), token));
+    while let Some(Completed { token, bytes, at }) = stack.pop().filter(|completed| completed.at < end) {
+        if token < DEPTH {
+            streamed += u64::from(bytes);
+        } else {
+            waits.push((at.ps() - since[token as usize].ps()) as f64 / 1e9);
+        }
+        since[token as usize] = at;
+        submit(&mut stack, at, token);
+    }
+    (streamed as f64 / 20e6, waits)
+}
+
+#[test]
+fn a_stream_does_not_shut_random_readers_out_for_ever() {
+    let (alone, shut_out) = stream_among_readers(1e9);
+    assert!(near(alone, 23.7) && shut_out.len() <= 4, "{alone} MB/s, {shut_out:?}");
+    let (stream, waits) = stream_among_readers(2400.0);
+    // Each of the four waits for its turn, and then for the others whose turn it is too; as long as the arm is away from
+    // the stream, the next requests of these are as near as the stream's.
+    let longest = waits.iter().copied().fold(0.0, f64::max);
+    assert!((2400.0..2500.0).contains(&longest), "{waits:?}");
+    let long = waits.iter().filter(|wait| **wait > 2000.0).count();
+    assert!((28..=33).contains(&long) && waits.len() < 5 * long, "{waits:?}");
+    assert!((0.9..0.99).contains(&(stream / alone)), "{stream} of {alone} MB/s");
+    // With no patience at all the requests go in order, and a stream of four among four gets as many as they do.
+    let (stream, waits) = stream_among_readers(0.0);
+    let reads = stream * 20e6 / 65536.0;
+    assert!((0.9..1.1).contains(&(waits.len() as f64 / reads)), "{} and {reads}", waits.len());
+}
+
+fn near(ours: f64, theirs: f64) -> bool {
+    (ours / theirs - 1.0).abs() < 0.05
+}
+
 #[test]
 fn what_lies_beyond_the_end_is_not_moved() {
     let mut stack = system("win2k-fireball").path(&Setting::default(), 1).unwrap();

@@ -74,6 +74,7 @@ pub struct Drive {
     from_anywhere: bool,
     reorder: Reorder,
     reorder_buffered: Reorder,
+    patience_ps: u64,
     lost_ps: f64,
     write_cache: bool,
 
@@ -119,6 +120,7 @@ impl Drive {
             from_anywhere: disk.writes_from_anywhere && !write_cache,
             reorder: disk.reorder,
             reorder_buffered: disk.reorder_buffered,
+            patience_ps: (disk.patience_ms * 1000.0 * PS_PER_US) as u64,
             lost_ps: if write_cache { f64::from(disk.lost_turns) * geometry.turn_ps() } else { 0.0 },
             write_cache,
             geometry,
@@ -249,7 +251,7 @@ impl Drive {
         while self.committed <= now && self.writing == 0 {
             if self.destage_is_due() {
                 self.destage(now);
-            } else if let Some(job) = self.next_job() {
+            } else if let Some(job) = self.next_job(now) {
                 self.serve(now, job, words);
             } else {
                 return;
@@ -298,10 +300,12 @@ impl Drive {
         self.write_now(now, &job);
     }
 
-    fn next_job(&mut self) -> Option<Job> {
-        let follows = self.jobs.front().is_some_and(|job| job.offset == self.head_end);
+    fn next_job(&mut self, now: Moment) -> Option<Job> {
+        // The oldest is in front. It is not put off for ever, however much there is to do nearby.
+        let oldest = self.jobs.front()?;
+        let is_due = oldest.offset == self.head_end || oldest.arrived.after_ps(self.patience_ps) <= now;
         let place = match self.reorder {
-            Reorder::Nearest if self.jobs.len() > 1 && !follows => self.nearest(&self.jobs),
+            Reorder::Nearest if self.jobs.len() > 1 && !is_due => self.nearest(&self.jobs),
             _ => 0,
         };
         self.jobs.remove(place)

@@ -312,6 +312,10 @@ pub struct Disk {
     pub reorder: Reorder,
     /// The same for writes in its buffer.
     pub reorder_buffered: Reorder,
+    /// For how long nearer commands may go before one that waits, in ms. Drives call it the command aging limit; the
+    /// usual value is that of IBM's Ultrastar drives of 2000 (mode page 0: 30h, in units of 50 ms).
+    #[serde(default = "patience")]
+    pub patience_ms: f64,
     /// Turns that each buffered write loses in a drive whose controller is too slow.
     #[serde(default)]
     pub lost_turns: u32,
@@ -319,6 +323,10 @@ pub struct Disk {
 
 fn one() -> f64 {
     1.0
+}
+
+fn patience() -> f64 {
+    2400.0
 }
 
 fn pci() -> String {
