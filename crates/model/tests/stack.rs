@@ -202,6 +202,26 @@ fn a_stream_does_not_shut_random_readers_out_for_ever() {
     assert!((0.9..1.1).contains(&(waits.len() as f64 / reads)), "{} and {reads}", waits.len());
 }
 
+/// With two processors a later request might leave the host before the first one, whose place has to be looked up; the
+/// disk would then read on from there and never come back.
+#[test]
+fn the_requests_of_a_stream_are_served_in_order_wherever_it_begins() {
+    const MIB: u64 = 1 << 20;
+    for start in [0, MIB, 5000 * MIB] {
+        let mut stack = system("win2k-atlas10k").path(&Setting::default(), 1).unwrap();
+        let read = |place: u64| {
+            let (token, offset) = ((place % 4) as u32, start + place * MIB);
+            Submission { token, operation: Operation::Read, offset, length: MIB as u32 }
+        };
+        (0..4).for_each(|place| stack.submit(Moment::default(), read(place)));
+        for place in 0..60 {
+            let completed = stack.pop().unwrap();
+            assert_eq!(completed.token, (place % 4) as u32, "from {start} on, the request number {place}");
+            stack.submit(completed.at, read(place + 4));
+        }
+    }
+}
+
 fn near(ours: f64, theirs: f64) -> bool {
     (ours / theirs - 1.0).abs() < 0.05
 }

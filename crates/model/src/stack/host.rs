@@ -76,6 +76,8 @@ pub struct Host {
     unseen_ps: [f64; 2],
     /// Ends of the last read and the last write.
     follows: [u64; 2],
+    /// When the last transfer set out: however many processors there are, the driver takes them in turn.
+    sent: Moment,
     pio_ps_per_byte: f64,
 }
 
@@ -108,6 +110,7 @@ impl Host {
             lookup_ps: host.lookup_us * PS_PER_US,
             unseen_ps: [host.unseen_read_us * PS_PER_US, host.unseen_write_us * PS_PER_US],
             follows: [0; 2],
+            sent: Moment::default(),
             pio_ps_per_byte: pio / host.clock_mhz * PS_PER_US,
         }
     }
@@ -122,7 +125,8 @@ impl Host {
         let lookup_ps = if *follows == offset { 0.0 } else { self.lookup_ps };
         *follows = offset + bytes;
         let span_ps = self.price(operation).ps(bytes) * self.issue_share + lookup_ps;
-        self.processors.spend(now, span_ps, self.share(charged))
+        self.sent = self.sent.max(self.processors.spend(now, span_ps, self.share(charged)));
+        self.sent
     }
 
     /// Takes a transfer back.
