@@ -15,8 +15,9 @@ use spec::{Bytes, Cache, Direction, Pattern};
 
 pub use held_out::{HeldOut, HeldOutWay, check};
 
+use crate::compare_spread::median;
 use crate::path::{Path, paths};
-use crate::{Findings, LimitedBy, format};
+use crate::{CellFinding, Findings, LimitedBy, format};
 use passage::Fit;
 
 /// Why a study cannot be calibrated from.
@@ -81,7 +82,8 @@ pub struct FittedWay {
 pub fn calibrate(findings: &Findings, span: Bytes, ceilings: Ceilings) -> Result<Calibration, CalibrateError> {
     let mut unknown = Vec::new();
     let mut fits = Vec::new();
-    for path in paths(&findings.cells) {
+    let cells = typical(&findings.cells);
+    for path in paths(&cells) {
         match passage::fit(&path) {
             Ok(fit) => fits.push((key(&path), path.words(), with_bill(fit, &path, findings))),
             Err(why) => unknown.push(format!("{}: {why}.", path.words())),
@@ -113,6 +115,18 @@ pub fn calibrate(findings: &Findings, span: Bytes, ceilings: Ceilings) -> Result
     };
     remarks.insert("device.measured_mib".to_string(), "how much of the target was measured".to_string());
     Ok(Calibration { fitted, remarks, ways, unknown })
+}
+
+/// The cells at the median of their runs: what a run beside some disturbance saw is not what the device does.
+fn typical(cells: &[CellFinding]) -> Vec<CellFinding> {
+    let at_median = |cell: &CellFinding| {
+        let mut cell = cell.clone();
+        if !cell.run_mbps.is_empty() {
+            cell.mbps.value = median(cell.run_mbps.clone());
+        }
+        cell
+    };
+    cells.iter().map(at_median).collect()
 }
 
 fn key(path: &Path<'_>) -> String {

@@ -2,7 +2,7 @@
 
 mod built;
 
-use analyse::{CalibrateError, Calibration, Ceilings, Findings, analyse, calibrate, check};
+use analyse::{CalibrateError, Calibration, Ceilings, CellFinding, Findings, Interval, analyse, calibrate, check};
 use built::{disk, question, study};
 use model::Passage;
 use record::Environment;
@@ -79,16 +79,34 @@ fn half_of_the_cells_give_the_constants_and_predict_the_others() {
 fn noise_and_a_few_spoilt_cells_bend_little() {
     let question = question();
     let mut all = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=8%", &question);
-    // Every seventh cell ran while somebody else used the disk.
-    all.cells.iter_mut().step_by(7).for_each(|cell| {
-        (cell.mbps.value, cell.mbps.low, cell.mbps.high) = (cell.mbps.value / 2.0, 0.0, cell.mbps.value);
-    });
+    // Every seventh cell ran while somebody else used the disk, all its runs.
+    all.cells.iter_mut().step_by(7).for_each(|cell| spoil(cell, usize::MAX, 2.0));
     let found = passage(&calibrate(&all, SPAN, Ceilings::Device).unwrap());
     near("fixed", found.fixed_us, 80.0, 0.1);
     near("ceiling", found.ceiling_mbps.unwrap(), 1200.0, 0.1);
     let held_out = check(&all).unwrap();
     assert!(held_out.half_within < 0.1, "{held_out:?}");
     assert!(held_out.runs_apart.unwrap() > 0.03, "{held_out:?}");
+}
+
+/// Makes the first of a cell's runs slower by a factor.
+fn spoil(cell: &mut CellFinding, runs: usize, factor: f64) {
+    cell.run_mbps.iter_mut().take(runs).for_each(|mbps| *mbps /= factor);
+    cell.mbps = Interval::of_means(&cell.run_mbps);
+}
+
+#[test]
+fn a_run_that_stalled_in_every_cell_bends_nothing() {
+    let question = question();
+    let constants = "fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s";
+    let mut all = findings(constants, &question);
+    assert!(all.cells.iter().all(|cell| cell.run_mbps.len() > 2));
+    all.cells.iter_mut().for_each(|cell| spoil(cell, 1, 30.0));
+    let found = passage(&calibrate(&all, SPAN, Ceilings::Device).unwrap());
+    near("fixed", found.fixed_us, 80.0, 0.02);
+    near("ceiling", found.ceiling_mbps.unwrap(), 1200.0, 0.02);
+    let held_out = check(&all).unwrap();
+    assert!(held_out.most_within < 0.05, "{held_out:?}");
 }
 
 #[test]

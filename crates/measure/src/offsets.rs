@@ -2,6 +2,7 @@
 //! seed.
 
 use std::ops::Range;
+use std::vec::Drain;
 
 use engine::{Operation, Request};
 use rand::Rng;
@@ -141,20 +142,23 @@ impl Shape {
     #[inline]
     fn fill(
         self,
-        slots: impl Iterator<Item = u32>,
+        slots: Drain<'_, u32>,
         batch: &mut Vec<Request>,
         random: &mut Xoshiro256PlusPlus,
         mut next_block: impl FnMut(&mut Xoshiro256PlusPlus) -> u64,
     ) {
         let Self { first, block_bytes: length, operations } = self;
-        for slot in slots {
+        let mut request = |slot, random: &mut Xoshiro256PlusPlus, operation| {
             let offset = first + next_block(random) * u64::from(length);
-            let operation = match operations {
-                Operations::All(operation) => operation,
-                Operations::Mixed { read_share } if random.next_u64() >> 32 < read_share => Operation::Read,
-                Operations::Mixed { .. } => Operation::Write,
-            };
-            batch.push(Request { slot, operation, offset, length });
+            Request { slot, operation, offset, length }
+        };
+        match operations {
+            Operations::All(operation) => batch.extend(slots.map(|slot| request(slot, random, operation))),
+            Operations::Mixed { read_share } => batch.extend(slots.map(|slot| {
+                let read = request(slot, random, Operation::Read);
+                let stays = random.next_u64() >> 32 < read_share;
+                if stays { read } else { Request { operation: Operation::Write, ..read } }
+            })),
         }
     }
 }

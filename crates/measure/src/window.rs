@@ -225,21 +225,37 @@ impl<'a> Window<'a> {
         if now >= self.step_end {
             self.close_steps(now);
         }
-        self.free.extend(self.done.iter().map(|completion| completion.slot));
         let (whole, block_bytes) = (Ok(self.block_bytes), u64::from(self.block_bytes));
-        let has_odd = self.done.iter().any(|completion| completion.result != whole);
+        let mut has_odd = false;
+        self.free.extend(self.done.iter().map(|completion| {
+            has_odd |= completion.result != whole;
+            completion.slot
+        }));
         let lacking_bytes = if has_odd { self.account_odd() } else { 0 };
+        self.tally.ios += self.done.len() as u64;
+        self.tally.bytes += self.done.len() as u64 * block_bytes - lacking_bytes;
+        self.account_latency(now);
+    }
+
+    /// Requests that went out together and come back together took equally long: they are counted together.
+    #[inline]
+    fn account_latency(&mut self, now: Nanos) {
         let Self { tally, done, issued, .. } = self;
-        tally.ios += done.len() as u64;
-        tally.bytes += done.len() as u64 * block_bytes - lacking_bytes;
-        // Requests that went out together and come back together took equally long.
-        let issued = |completion: &Completion| issued[completion.slot as usize];
-        for together in done.chunk_by(|one, next| issued(one) == issued(next)) {
-            let Issued { at, is_read } = issued(&together[0]);
-            let count = together.len() as u64;
+        let mut rest = done.iter().map(|completion| issued[completion.slot as usize]);
+        let Some(mut of_these) = rest.next() else { return };
+        let mut count = 1;
+        let mut take = |Issued { at, is_read }: Issued, count: u64| {
             tally.read_ios += if is_read { count } else { 0 };
             tally.latency.add(now.0 - at.0, count);
+        };
+        for issued in rest {
+            if issued != of_these {
+                take(of_these, count);
+                (of_these, count) = (issued, 0);
+            }
+            count += 1;
         }
+        take(of_these, count);
     }
 
     /// Takes failed requests out of the batch; gives what short transfers lack of their blocks, in bytes.

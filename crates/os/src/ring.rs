@@ -12,7 +12,7 @@ use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, opcode};
 
 use crate::ring_entrance::{Entrance, Visit};
-use crate::ring_entry::{Means, Slot, entry, length_in};
+use crate::ring_entry::{Means, Slot, entry, reaped};
 use crate::ring_setup::{refusal, register, set_up};
 use crate::transfer::{file_of_slot, refuse_in_flight};
 use crate::{Buffers, OsError, Reaped, RunFile, Transfer};
@@ -159,7 +159,18 @@ impl Ring {
     /// Where a slot is in flight, or there is none, or it holds less than `length`.
     #[inline]
     pub fn push(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
-        let (most_bytes, means) = (self.buffers.bytes_each(), self.means);
+        // A loop of its own for each, so that nothing is asked of an entry that holds for all.
+        match self.means {
+            Means::Nothing => self.push_as(Means::Nothing, transfers),
+            Means::Registered => self.push_as(Means::Registered, transfers),
+            Means::Unregistered => self.push_as(Means::Unregistered, transfers),
+            Means::Plain => self.push_as(Means::Plain, transfers),
+        }
+    }
+
+    #[inline(always)]
+    fn push_as(&mut self, means: Means, transfers: impl IntoIterator<Item = Transfer>) {
+        let most_bytes = self.buffers.bytes_each();
         let mut queue = self.ring.submission();
         for transfer in transfers {
             let slot = &mut self.slots[transfer.slot as usize];
@@ -283,20 +294,14 @@ impl Ring {
     /// Hands every outcome that has arrived to `take`, oldest first.
     #[inline]
     pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
-        let is_no_op = self.means == Means::Nothing;
-        let mut reaped = 0;
+        let mut count = 0;
         for outcome in self.ring.completion() {
-            let (slot, length) = (outcome.user_data() as u32, length_in(outcome.user_data()));
-            let result = match outcome.result() {
-                error if error < 0 => Err(-error),
-                _ if is_no_op => Ok(length),
-                moved => Ok(moved as u32),
-            };
-            self.slots[slot as usize].in_flight = false;
-            reaped += 1;
-            take(Reaped { slot, result });
+            let reaped = reaped(self.means, &outcome);
+            self.slots[reaped.slot as usize].in_flight = false;
+            count += 1;
+            take(reaped);
         }
-        self.in_flight -= reaped;
+        self.in_flight -= count;
     }
 
     #[inline]

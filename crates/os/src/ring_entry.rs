@@ -1,9 +1,10 @@
-//! How is a transfer said to a ring? With what the kernel was told beforehand of buffers and file, or without.
+//! How is a transfer said to a ring, and its outcome read? With what the kernel was told beforehand of buffers and file,
+//! or without.
 
 use io_uring::types::{Fd, Fixed, FsyncFlags};
-use io_uring::{opcode, squeue};
+use io_uring::{cqueue, opcode, squeue};
 
-use crate::{Action, Transfer};
+use crate::{Action, Reaped, Transfer};
 
 /// What a ring's transfers are made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(crate) struct Slot {
 }
 
 /// A transfer by way of the slot `place`, in the kernel's words.
-#[inline]
+#[inline(always)]
 pub(crate) fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::Entry {
     let Transfer { slot, action, offset, length } = transfer;
     let (file, bytes, index) = (Fixed(place.file), place.bytes, slot as u16);
@@ -47,6 +48,18 @@ pub(crate) fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::En
         (Means::Plain, Action::Write) => opcode::Write::new(descriptor, bytes, length).offset(offset).build(),
     };
     entry.user_data(u64::from(length) << 32 | u64::from(slot))
+}
+
+/// The outcome of a transfer; a no-op is taken as if it had moved all.
+#[inline]
+pub(crate) fn reaped(means: Means, outcome: &cqueue::Entry) -> Reaped {
+    let (slot, length) = (outcome.user_data() as u32, length_in(outcome.user_data()));
+    let result = match outcome.result() {
+        error if error < 0 => Err(-error),
+        _ if means == Means::Nothing => Ok(length),
+        moved => Ok(moved as u32),
+    };
+    Reaped { slot, result }
 }
 
 /// Bytes of a transfer, from its mark.

@@ -4,7 +4,7 @@
 //! The halves lie like the fields of a chessboard over block size and depth, so that what is predicted always lies
 //! beside what was measured, and never between two runs of the same settings.
 
-use super::{CalibrateError, passage, within};
+use super::{CalibrateError, passage, typical, within};
 use crate::path::{Path, paths};
 use crate::{CellFinding, Findings};
 
@@ -47,7 +47,8 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
     }
     let mut all = Vec::new();
     let mut ways = Vec::new();
-    for path in paths(&findings.cells) {
+    let cells = typical(&findings.cells);
+    for path in paths(&cells) {
         let mut off = predicted(&path);
         if off.is_empty() {
             continue;
