@@ -78,6 +78,19 @@ pub fn compare(a: &Study<'_>, b: &Study<'_>) -> Option<Comparison> {
     Some(comparison)
 }
 
+/// Two studies that have no cell in common, side by side: what is left to compare is what the caller adds, as
+/// [`crate::price`] does.
+pub fn compare_apart(a: &Study<'_>, b: &Study<'_>) -> Comparison {
+    let matched = matched(a, b);
+    let mut comparison = untested(a, b, [facts(a), facts(b)], &matched, &Priors::of(&matched.pairs));
+    comparison.notes = notes(&comparison, a, b);
+    comparison.verdict = vec![
+        "Throughput, latency and cost are not compared: the two studies have no cell in common. Prices are."
+            .to_string(),
+    ];
+    comparison
+}
+
 /// Everything but what rests on the family of tests.
 fn untested(
     a: &Study<'_>,

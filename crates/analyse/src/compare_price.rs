@@ -3,11 +3,13 @@
 //! Columns of Chung, Gray, Worthington, Horst (2000), Table 10: accesses to kilobytes (KAPS) and to megabytes
 //! (MAPS) a second, and each for a unit of money. What a study did not measure is missing, and said to be.
 
-use spec::{Direction, Pattern};
+use record::Record;
+use spec::{Direction, Experiment, Pattern};
 
+use crate::CellFinding;
 use crate::compare::Study;
 use crate::compare_findings::{Accesses, PriceRow, PriceTable};
-use crate::{CellFinding, Findings};
+use crate::experiments::cells_for;
 
 /// The size of an access to kilobytes: the paper's random reads are of 8 KiB.
 pub(crate) const KILOBYTES: u64 = 8 << 10;
@@ -17,28 +19,44 @@ pub(crate) const MEGABYTES: u64 = 1 << 20;
 /// The table for these prices, both above 0.
 pub fn price(a: &Study<'_>, b: &Study<'_>, prices: [f64; 2]) -> PriceTable {
     let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
-    let a = row(a.findings, prices[0], &mut of_a);
-    let b = row(b.findings, prices[1], &mut of_b);
+    let a = row(a, prices[0], &mut of_a);
+    let b = row(b, prices[1], &mut of_b);
     let missing = sentences(&of_a, &of_b);
     PriceTable { a, b, missing }
 }
 
-fn row(findings: &Findings, price: f64, missing: &mut Vec<String>) -> PriceRow {
+/// Cells of the walks and those of the experiment `price`, which are of one member where there are several: of several,
+/// the walks' are kept apart from them.
+fn row(study: &Study<'_>, price: f64, missing: &mut Vec<String>) -> PriceRow {
+    let findings = study.findings;
     let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
-    let cells: Vec<&CellFinding> = findings.cells.iter().collect();
+    let measured = cells_for(Experiment::Price, study.records);
+    let of_one =
+        |record: &Record| record.run.experiment == Some(Experiment::Price) && record.run.workload.twist.members > 0;
+    let mut cells: Vec<&CellFinding> = findings.cells.iter().collect();
+    if !study.records.iter().any(of_one) || reads(&cells, KILOBYTES).chain(reads(&cells, MEGABYTES)).next().is_none() {
+        cells.extend(&measured);
+    }
     if gb.is_none() {
         missing.push("the capacity of the device".to_string());
     }
     for (bytes, what) in [(KILOBYTES, "8 KiB"), (MEGABYTES, "1 MiB")] {
         let depths: Vec<u32> = reads(&cells, bytes).map(CellFinding::total_depth).collect();
         if depths.is_empty() {
-            let flags = format!("--experiments random --rw read --bs {}", what.replace(' ', ""));
-            missing.push(format!("random direct reads of {what} ({flags} measures them)"));
+            let flags = format!("--experiments price, or random with --rw read --bs {}", what.replace(' ', ""));
+            missing.push(format!("random direct reads of {what} ({flags}, measures them)"));
         } else if !depths.contains(&1) {
             missing.push(format!("random direct reads of {what} one at a time (--iodepth 1 measures them)"));
         }
     }
     figures(&cells, price, gb)
+}
+
+impl PriceRow {
+    /// Whether any access was measured that it buys.
+    pub fn buys_accesses(&self) -> bool {
+        self.best.kaps.is_some() || self.best.maps.is_some()
+    }
 }
 
 /// What `price` buys: the accesses among these cells, and so many gigabytes.

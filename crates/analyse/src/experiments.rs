@@ -120,6 +120,11 @@ pub(crate) fn tell(
     (sections, rows)
 }
 
+/// The cells of one experiment.
+pub(crate) fn cells_for(experiment: Experiment, records: &[Record]) -> Vec<CellFinding> {
+    cells_of(experiment, records).into_iter().map(|cell| cell.finding).collect()
+}
+
 fn cells_of(experiment: Experiment, records: &[Record]) -> Vec<ExperimentCell<'_>> {
     let mut groups: BTreeMap<(Workload, EngineName), Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.run.experiment == Some(experiment)) {

@@ -47,7 +47,7 @@ use spec::Question;
 pub use advice::advice;
 pub use calibrate::{CalibrateError, Calibration, Ceilings, FittedWay, HeldOut, HeldOutWay, calibrate, check};
 pub use cells::{cells, cells_within};
-pub use compare::{Study, compare};
+pub use compare::{Study, compare, compare_apart};
 pub use compare_condition::{Condition, Quantity};
 pub use compare_findings::{
     Accesses, CellComparison, CellSettings, Change, Comparison, ConditionCase, ConditionFinding, CostComparison,

@@ -89,6 +89,54 @@ fn half_of_a_study_predicts_the_other_half() {
     assert!(told.contains("random direct read") && told.contains("Two runs of the same cell"), "{told}");
 }
 
+/// What was not fitted cannot be told: experiments about it say so, and a stripe's chunks are known.
+#[test]
+fn a_calibrated_device_leaves_out_what_its_study_cannot_tell() {
+    let folder = folder();
+    let here = folder.path();
+    said(&run(here, &["study", "sim:win2k-atlas10k", "--output", "s.halfpower", "--budget", "10m"]));
+    said(&run(here, &["calibrate", "s.halfpower", "-o", "mine.toml"]));
+    let asked = |more: &[&str]| json(here, &[&["study", "sim:mine.toml", "--json"], more].concat());
+    let all = asked(&["--experiments", "all", "--budget", "20m", "--price", "534", "--output", "one.halfpower"]);
+    let told = |findings: &Value, name: &str| -> (bool, String) {
+        let sections = findings["experiments"].as_array().unwrap();
+        let section = sections.iter().find(|section| section["experiment"] == name).unwrap();
+        (section["ran"].as_bool().unwrap(), section["notes"].to_string())
+    };
+    let reasons = [
+        ("burst", "answers blocks that it gave before like any others"),
+        ("alignment", "does not care where a request begins"),
+        ("zones", "tells no places apart"),
+        ("streams", "seen with one stream"),
+        ("engines", "in one way, whatever the engine"),
+        ("buffered", "no page cache"),
+        ("durability", "no write cache"),
+        ("processors", "processors cannot be chosen"),
+        ("allocation", "no file system"),
+    ];
+    for (name, reason) in reasons {
+        let (ran, notes) = told(&all, name);
+        assert!(!ran && notes.contains(reason), "{name}: {ran} {notes}");
+    }
+    assert!(told(&all, "price").0, "accesses at random are fitted");
+    let more =
+        ["--set", "disks=2", "--experiments", "alignment,burst,mirror", "--budget", "20m", "--output", "two.halfpower"];
+    let two = asked(&more);
+    let (ran, notes) = told(&two, "alignment");
+    assert!(ran && notes.contains("Only requests over the ends of chunks"), "{notes}");
+    for row in two["alignment"].as_array().unwrap() {
+        assert_eq!((row["bs_bytes"].as_u64(), row["pattern"].as_str()), (Some(65536), Some("sequential")), "{row}");
+    }
+    for (name, reason) in [("burst", "blocks that it gave before"), ("mirror", "nothing of copies")] {
+        let (ran, notes) = told(&two, name);
+        assert!(!ran && notes.contains(reason), "{name}: {notes}");
+    }
+    for flags in [["--shift", "512"], ["--streams", "2"]] {
+        let words = ["run", "sim:mine.toml", "--rw", "randread", "--bs", "4KiB", flags[0], flags[1]];
+        assert!(complaint(&run(here, &words)).contains(flags[0]), "{flags:?}");
+    }
+}
+
 #[test]
 fn what_lacks_for_a_calibration_is_said_in_a_sentence() {
     let folder = folder();

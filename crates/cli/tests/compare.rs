@@ -194,6 +194,30 @@ fn collect(value: &Value, keys: &mut Vec<String>) {
     }
 }
 
+/// Tables 9 and 10 of the study of 2000, from the experiment `price` alone.
+#[test]
+fn two_studies_of_price_are_compared_by_price() {
+    let folder = folder();
+    let here = folder.path();
+    for (name, price) in [("win2k-atlas10k", "534"), ("win2k-fireball", "209")] {
+        let target = format!("sim:{name}");
+        let words = ["study", &target, "--experiments", "price", "--price", price, "--budget", "10m", "--output", name];
+        assert!(run(here, &words).status.success());
+    }
+    let words = ["compare", "win2k-atlas10k", "win2k-fireball", "--price", "534,209"];
+    let told: Value =
+        serde_json::from_slice(&run(here, &[&words[..], &["--json", "--html", "page.html"]].concat()).stdout).unwrap();
+    assert_eq!((told["different"].as_bool(), told["cells"].as_array().map(Vec::len)), (Some(false), Some(0)));
+    let one_deep = |study: &str| told["price"][study]["one_deep"]["kaps_per_price"].as_f64().unwrap();
+    assert!((one_deep("a") / 0.197 - 1.0).abs() < 0.05 && (one_deep("b") / 0.316 - 1.0).abs() < 0.05, "{told}");
+    assert_eq!(told["price"]["missing"].as_array().map(Vec::len), Some(0), "{}", told["price"]);
+    let (text, _) = said(&run(here, &words));
+    assert!(text.contains("have no cell in common. Prices are.") && text.contains("KAPS"), "{text}");
+    assert!(std::fs::read_to_string(here.join("page.html")).unwrap().contains("KAPS"));
+    let without = run(here, &words[..3]);
+    assert!(without.status.code() == Some(2) && said(&without).1.contains("no cell in common"));
+}
+
 #[test]
 fn bad_input_gets_one_clear_sentence() {
     let folder = files(&["a", "b", "other"]);

@@ -29,13 +29,17 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let (in_a, in_b) = (Analysed::of(&file_a)?, Analysed::of(&file_b)?);
     let study_a = study(&name_a, &file_a, &in_a);
     let study_b = study(&name_b, &file_b, &in_b);
-    let Some(mut comparison) = analyse::compare(&study_a, &study_b) else {
-        bail!(
+    let price = args.price.map(|prices| analyse::price(&study_a, &study_b, prices));
+    let buys = price.as_ref().is_some_and(|table| [&table.a, &table.b].iter().all(|row| row.buys_accesses()));
+    let mut comparison = match analyse::compare(&study_a, &study_b) {
+        Some(comparison) => comparison,
+        None if buys => analyse::compare_apart(&study_a, &study_b),
+        None => bail!(
             "{name_a} and {name_b} have no cell in common that anything could be concluded from; measure the same \
              patterns, directions, cache settings, block sizes and depths in both"
-        );
+        ),
     };
-    comparison.price = args.price.map(|prices| analyse::price(&study_a, &study_b, prices));
+    comparison.price = price;
     comparison.fail_if = args.fail_if.iter().map(|condition| condition.check(&comparison)).collect();
     for finding in &comparison.fail_if {
         if finding.cases.is_empty() {

@@ -8,11 +8,12 @@ use super::{Opened, Subject, unfit};
 use crate::{MeasureError, seat};
 
 /// What a simulated disk does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 6] = [
+const CANNOT: [(&str, &str); 7] = [
     ("layouts", "a simulated disk has no file system that could lay out files"),
     ("page cache", "a simulated disk has no page cache"),
     ("write cache", "a simulated disk has no write cache"),
     ("trace", "a simulated disk has no tracepoints"),
+    ("copies", "disks of constants hold no two copies; a sim:SYSTEM may"),
     (seat::ONE, "a simulated disk's processors cannot be chosen"),
     (seat::INTERRUPT, "a simulated disk's processors cannot be chosen"),
 ];

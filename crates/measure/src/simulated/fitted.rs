@@ -21,13 +21,22 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// What a fitted device does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 6] = [
+const CANNOT: [(&str, &str); 12] = [
     ("layouts", "a calibrated device has no file system that could lay out files"),
     ("page cache", "a calibrated device has no page cache beyond what its study saw"),
     ("write cache", "a calibrated device has no write cache that could be switched"),
     ("trace", "a calibrated device has no tracepoints"),
     (seat::ONE, "a calibrated device's processors cannot be chosen"),
     (seat::INTERRUPT, "a calibrated device's processors cannot be chosen"),
+    (
+        "same blocks",
+        "a calibrated device answers blocks that it gave before like any others, since its study never asked for them",
+    ),
+    ("places", "a calibrated device is the same everywhere, since what was fitted to its study tells no places apart"),
+    ("shifts", "a calibrated device does not care where a request begins, since its study saw none off its blocks"),
+    ("streams", "a calibrated device was seen with one stream and no readers beside"),
+    ("copies", "a calibrated device tells nothing of copies, since its study made none"),
+    ("engines", "a calibrated device issues requests in one way, whatever the engine"),
 ];
 
 /// One or several of a fitted device.
@@ -188,7 +197,8 @@ impl Subject for Calibrated {
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let twist = &workload.twist;
-        if workload.cache.direct() && !workload.bs.0.is_multiple_of(SECTOR.0) {
+        let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
+        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(twist.shift)) {
             return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
         }
         let absent = [
@@ -199,6 +209,8 @@ impl Subject for Calibrated {
             ("--page-cache", "it has no page cache", twist.page_cache != PageCache::Empty),
             ("--fadvise", "it has no page cache", twist.fadvise != Fadvise::Normal),
             ("--wce", "its write cache cannot be switched", twist.wce.is_some()),
+            // Of several, a stripe cuts requests at the ends of its chunks.
+            ("--shift", "its study saw no request off its blocks", twist.shift > Bytes(0) && self.setup.disks == 1),
         ];
         if let Some((flag, why, _)) = absent.iter().find(|(_, _, turned)| *turned) {
             return unfit(format!(

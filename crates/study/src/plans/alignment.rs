@@ -19,6 +19,11 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     if direct.is_none() {
         buffered.clone()?;
     }
+    // Chunks are the stripe's, whatever is known of its members.
+    let off_blocks = ask.surroundings().can("shifts");
+    if direct.is_none() || ask.surroundings().chunk.is_none() {
+        off_blocks.clone()?;
+    }
     let mut cells = Vec::new();
     let mut add = |workload: Workload, shifts: &[Bytes]| {
         let shifted = |shift: &Bytes| {
@@ -28,7 +33,8 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
         cells.extend(shifts.iter().map(shifted));
     };
     if let Some(unit) = direct {
-        for direction in Direction::ALL {
+        let blocks = if off_blocks.is_ok() { Direction::ALL } else { &[] };
+        for direction in blocks {
             // A shift by a whole page moves no page.
             if unit < PAGE {
                 add(ask.workload(Pattern::Random, *direction, PAGE, DEPTH), &[Bytes(0), unit]);
@@ -48,7 +54,7 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
             add(of_chunk(Direction::Write, DEPTH), &shifts);
         }
     }
-    if buffered.is_ok() {
+    if buffered.is_ok() && off_blocks.is_ok() {
         let through = |pattern, direction| Workload { cache: Cache::Both, ..ask.workload(pattern, direction, PAGE, 1) };
         let shifts = [Bytes(0), SECTOR];
         add(through(Pattern::Sequential, Direction::Read), &shifts);
@@ -71,6 +77,9 @@ pub(super) fn missing(ask: &Ask) -> Vec<String> {
     let Some(unit) = ask.surroundings().direct_unit else {
         return vec!["direct I/O is not to be had here, so only buffered requests were shifted".to_string()];
     };
+    if let Err(why) = ask.surroundings().can("shifts") {
+        return vec![format!("only requests over the ends of chunks were measured: {why}")];
+    }
     if unit < PAGE {
         return Vec::new();
     }

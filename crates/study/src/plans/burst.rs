@@ -22,6 +22,7 @@ pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     if ask.surroundings().direct_unit.is_none() {
         return Err("without direct I/O it is the page cache that would answer, and neither controller nor link".into());
     }
+    ask.surroundings().can("same blocks")?;
     let (span, needed) = (ask.surroundings().span, Bytes(1 << 20));
     if span.0 < needed.0 {
         return Err(format!("the target holds {span}, and blocks of {needed} are wanted"));

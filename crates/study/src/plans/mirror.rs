@@ -15,6 +15,7 @@ const WRITE_DEPTH: u32 = 8;
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     several_members(ask, "two copies need two members")?;
+    ask.surroundings().can("copies")?;
     let one = Twist { members: 1, ..Twist::default() };
     let two = |join| Twist { members: 2, join: Some(join), ..Twist::default() };
     let mut cells = Vec::new();

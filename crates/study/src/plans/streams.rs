@@ -16,6 +16,7 @@ const READERS: [u32; 3] = [0, 1, 4];
 const DEPTH_AMONG_READERS: u32 = 4;
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
+    ask.surroundings().can("streams")?;
     let most = u64::from(STREAMS[STREAMS.len() - 1]);
     let (span, needed) = (ask.surroundings().span, most * BLOCK.0);
     if span.0 < needed {

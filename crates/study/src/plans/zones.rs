@@ -10,6 +10,7 @@ const PLACES: u64 = 32;
 const BLOCK: Bytes = Bytes(1 << 20);
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
+    ask.surroundings().can("places")?;
     let span = ask.surroundings().span.0;
     let part = span / PLACES / BLOCK.0 * BLOCK.0;
     if part == 0 {
