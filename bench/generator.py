@@ -8,12 +8,13 @@ take more than a tenth of the machine, up to three times as many pairs are run a
 The ratio is the median over the pairs, with the least and the greatest: of the time a request takes, and of the
 processor time it is charged, which others disturb less. Where a side never waits (all but direct I/O) the two are the
 same on a machine that is left alone. FOLDER (default: this one) takes a file, which is removed again. Needs fio and a C
-compiler.
+compiler. Where T_IO_URING names fio's t/io_uring, which no package has, it is held against as well.
 """
 
 import argparse
 import json
 import os
+import re
 import resource
 import signal
 import statistics
@@ -27,6 +28,7 @@ HALFPOWER = os.environ.get("HALFPOWER", os.path.join(HERE, "../target/release/ha
 OTHERS_MOST = 0.10
 # Small enough for the processor's caches: the kernel's copy costs least there, and the generator shows most.
 CACHED_MIB = 16
+T_IO_URING = os.environ.get("T_IO_URING")
 
 
 class Sides:
@@ -72,6 +74,19 @@ class Sides:
                         "--fixedbufs=1", "--registerfiles=1", "--nonvectored=1", f"--iodepth_batch_submit={batch}",
                         "--iodepth_batch_complete_min=1", f"--iodepth_batch_complete_max={depth}")
 
+    def t_io_uring(self, *flags):
+        """Whole seconds; its rate is told from the second one on, its charge by the process as a whole."""
+        before, seconds = charged_to_children(), max(2, round(self.runtime))
+        said = output([T_IO_URING, "-p0", "-O0", f"-r{seconds}", *flags, self.cached])
+        iops = re.search(r"Maximum IOPS=([0-9.]+)([KM]?)", said)
+        ios = float(iops[1]) * {"": 1, "K": 1e3, "M": 1e6}[iops[2]] * seconds
+        return ios, seconds, charged_to_children() - before
+
+
+def charged_to_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
 
 def new_file(folder, mib):
     descriptor, path = tempfile.mkstemp(prefix="generator.", dir=folder)
@@ -115,6 +130,9 @@ def cells(sides):
         ring = null(depth, "--engine", "io_uring")
         yield (f"io_uring no-ops, depth {depth}, and the bare ring", ring,
                lambda depth=depth: sides.bare("nop", str(depth), runtime))
+        if T_IO_URING:
+            yield (f"io_uring no-ops, depth {depth}, and t/io_uring", ring,
+                   lambda depth=depth: sides.t_io_uring("-N1", f"-d{depth}"))
 
     warm = ["--rw", "randread", "--cache", "both", "--page-cache", "warm"]
     for bs in (512, 4096):
@@ -125,6 +143,9 @@ def cells(sides):
             fio = lambda bs=bs, depth=depth: sides.fio_ring("randread", bs, depth, False, 32)
             yield f"cached reads, {bs} B, depth {depth}, and the bare ring", ours, bare
             yield f"cached reads, {bs} B, depth {depth}, and fio tuned", ours, fio
+            if T_IO_URING:
+                theirs = lambda bs=bs, depth=depth: sides.t_io_uring(f"-b{bs}", f"-d{depth}")
+                yield f"cached reads, {bs} B, depth {depth}, and t/io_uring", ours, theirs
     yield ("cached reads by pread, 4096 B, and the bare loop",
            lambda: sides.halfpower(cached, *warm, "--engine", "sync", "--bs", "4096", "-o", "1"),
            lambda: sides.bare("pread", cached, "4096", runtime))
