@@ -69,9 +69,8 @@ pub struct QuestionArgs {
     /// A folder, a file, a block device or sim:CONSTANTS
     #[arg(default_value = ".", value_parser = target)]
     pub target: Target,
-    /// Experiments to run, by name, or all: sequential, random, buffered, allocation, scaling, mirror,
-    /// zones, memory, durability, engines, processors, streams, anatomy
     #[arg(long, value_parser = experiments, default_value = "sequential,random")]
+    #[arg(help = listed("Experiments to run, by name, or all", Experiment::ALL))]
     pub experiments: std::vec::Vec<Experiment>,
     /// Directions to measure: read, write
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
@@ -117,8 +116,8 @@ pub struct CommonArgs {
     /// Submitting threads
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     pub threads: u32,
-    /// How requests are issued: auto, io_uring, pool, sync
     #[arg(long, value_parser = parse::<EngineName>, default_value = "auto")]
+    #[arg(help = listed("How requests are issued", &engines_of_storage()))]
     pub engine: EngineName,
     /// Bytes of the target to use [default: 1GiB of a folder, all of a file or a device]
     #[arg(long, value_parser = one_size)]
@@ -250,6 +249,18 @@ pub enum Format {
     Csv,
     Json,
     Fio,
+}
+
+/// What a flag sets, and its words.
+fn listed(what: &str, words: &[impl std::fmt::Display]) -> String {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    format!("{what}: {}", words.join(", "))
+}
+
+/// The engines that requests to storage can be issued by; the others come with their targets.
+fn engines_of_storage() -> Vec<EngineName> {
+    let comes_with_its_target = [EngineName::Null, EngineName::Simulated, EngineName::Memory];
+    EngineName::ALL.iter().copied().filter(|engine| !comes_with_its_target.contains(engine)).collect()
 }
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {

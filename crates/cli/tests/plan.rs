@@ -48,3 +48,17 @@ fn the_walks_are_planned_as_their_whole_grid() {
     assert_eq!(plan.lines().count(), 2 * 5 * 4 * 2, "{plan}");
     assert!(plan.lines().all(|line| line.starts_with("halfpower run sim:") && line.contains(" --runtime ")));
 }
+
+#[test]
+fn the_help_names_every_experiment_and_engine_that_a_study_takes() {
+    let folder = TempDir::new().unwrap();
+    let help = halfpower(folder.path(), &["study", "--help"]);
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of = |flag: &str| help.split(flag).nth(1).unwrap().split("[default").next().unwrap();
+    for experiment in spec::Experiment::ALL {
+        assert!(of("--experiments <").contains(experiment.word()), "{experiment}: {help}");
+    }
+    for engine in ["auto", "sync", "pool", "io_uring", "io_uring_sqpoll", "io_uring_iopoll", "libaio", "mmap"] {
+        assert!(of("--engine <").contains(engine), "{engine}: {help}");
+    }
+}
