@@ -155,6 +155,9 @@ fn room_for(folder: &Path, wanted: &Wanted) -> Result<u64, MeasureError> {
     let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
     let what = match wanted.size {
         Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
+        Some(size) if size.0 < layout::LEAST_BYTES => {
+            format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::LEAST_BYTES))
+        }
         _ if bytes < layout::LEAST_BYTES => format!(
             "has no room for a file of {} ({free} bytes are free): free some, or name another folder",
             Bytes(layout::LEAST_BYTES)

@@ -155,7 +155,7 @@ fn what_cannot_be_is_said_in_one_sentence() {
         (folder.path().join("nowhere"), wanted(false), "does not exist"),
         (empty, Wanted { size: None, ..wanted(false) }, "is empty"),
         (folder.path().to_path_buf(), Wanted { size: Some(Bytes(1 << 60)), ..wanted(true) }, "ask for less"),
-        (folder.path().to_path_buf(), Wanted { size: Some(Bytes(MIB)), ..wanted(true) }, "no room for a file"),
+        (folder.path().to_path_buf(), Wanted { size: Some(Bytes(MIB)), ..wanted(true) }, "--size 1MiB is too little"),
         ("/dev/null".into(), wanted(false), "neither a regular file nor a block device"),
     ];
     for (path, wanted, expected) in cases {

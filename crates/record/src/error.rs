@@ -12,7 +12,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// The file is something else, or nothing at all.
-    #[error("{path} is not a study file of halfpower and is left as it is; name another file with --output")]
+    #[error("{path} is not a study file of halfpower and is left as it is; name another file")]
     NotAStudyFile {
         /// The file.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum RecordError {
     /// The file has a layout from the future.
     #[error(
         "{path} was written by a newer halfpower (layout {found}, this one knows up to {known}); \
-         use that halfpower, or name another file with --output"
+         use that halfpower, or name another file"
     )]
     Newer {
         /// The file.
@@ -42,7 +42,7 @@ pub enum RecordError {
         differences: String,
     },
     /// Another study writes to it, or a reader keeps it.
-    #[error("{path} is in use by another running study; wait until it ends, or name another file with --output")]
+    #[error("{path} is in use by another running study; wait until it ends, or name another file")]
     Locked {
         /// The file.
         path: PathBuf,
