@@ -1,5 +1,6 @@
 //! `alignment`: what do requests lose that do not begin where chunks, pages and the device's blocks do?
 
+use record::TargetKind;
 use spec::{Bytes, Cache, Direction, Join, Pattern, Twist, Workload};
 
 use super::{Ask, Cell};
@@ -15,6 +16,9 @@ const DEPTH: u32 = 8;
 const CHUNK_DEPTHS: [u32; 2] = [1, 8];
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
+    if ask.surroundings().kind == TargetKind::Nothing {
+        return Err("there is no storage here whose blocks requests could miss".to_string());
+    }
     let (direct, buffered) = (ask.surroundings().direct_unit, ask.page_cache());
     if direct.is_none() {
         buffered.clone()?;

@@ -1,5 +1,6 @@
 //! `streams`: what do several sequential streams take from each other, and what random readers from one of them?
 
+use record::TargetKind;
 use spec::{Bytes, Cache, Direction, Pattern, Twist, Workload};
 
 use super::{Ask, Cell};
@@ -17,6 +18,9 @@ const DEPTH_AMONG_READERS: u32 = 4;
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     ask.surroundings().can("streams")?;
+    if ask.surroundings().kind == TargetKind::Nothing {
+        return Err("there is no storage here that streams could share".to_string());
+    }
     let most = u64::from(STREAMS[STREAMS.len() - 1]);
     let (span, needed) = (ask.surroundings().span, most * BLOCK.0);
     if span.0 < needed {

@@ -1,5 +1,6 @@
 //! `zones`: how fast is each part of the target, from its first byte to its last?
 
+use record::TargetKind;
 use spec::{Bytes, Direction, Pattern, Region, Twist, Workload};
 
 use super::{Ask, Cell};
@@ -11,6 +12,9 @@ const BLOCK: Bytes = Bytes(1 << 20);
 
 pub(super) fn plan(ask: &Ask) -> Result<Vec<Cell>, String> {
     ask.surroundings().can("places")?;
+    if ask.surroundings().kind == TargetKind::Nothing {
+        return Err("there is no storage here whose parts could differ".to_string());
+    }
     let span = ask.surroundings().span.0;
     let part = span / PLACES / BLOCK.0 * BLOCK.0;
     if part == 0 {
