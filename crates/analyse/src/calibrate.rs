@@ -104,9 +104,10 @@ pub fn calibrate(findings: &Findings, span: Bytes, ceilings: Ceilings) -> Result
         remarks.insert(format!("path.{key}"), fit.said());
         remarks.extend(fit.remarks.iter().map(|(constant, said)| (format!("path.{key}.{constant}"), said.clone())));
     }
+    // As they were seen, before a ceiling is taken for what devices share.
+    let ways = fits.iter().map(|(_, words, fit)| fit.way(words)).collect();
     let shared = shared(findings, ceilings, &mut fits, &mut remarks);
     unknown.extend(unseen(&fits));
-    let ways = fits.iter().map(|(_, words, fit)| fit.way(words)).collect();
     let fitted = Fitted {
         about: format!("{name} as {} runs on {} saw it", findings.runs, findings.target),
         device: FittedDevice { name, measured_mib: (span.0 >> 20).max(1), processors: findings.machine.cpus.max(1) },
@@ -156,8 +157,8 @@ fn shared(
             let here = fits.iter_mut().filter(|(key, ..)| key.ends_with(rw.word()));
             let ceilings: Vec<f64> = here.filter_map(|(_, _, fit)| fit.passage.ceiling_mbps.take()).collect();
             let most = ceilings.iter().copied().reduce(f64::max)?;
-            let count = ceilings.len();
-            remarks.insert(place, format!("fitted: the ceiling of {count} ways, taken for what devices share"));
+            let ways = if ceilings.len() == 1 { "one way".to_string() } else { format!("{} ways", ceilings.len()) };
+            remarks.insert(place, format!("fitted: the most of the ceilings of {ways}, taken for what devices share"));
             return Some(significant(most));
         }
         let rows = findings.rows.scaling.iter().filter(|row| row.rw == rw && row.limited_by == LimitedBy::Shared);
@@ -173,8 +174,8 @@ fn shared(
         .collect();
     if !missing.is_empty() {
         let text = format!(
-            "What several devices would share: {} unknown, since a single device does not show it. Where you know\n\
-             it, write it here or say --set shared.read_mbps=...",
+            "What several devices would share: {} unknown, since a single device does not show it.\n\
+             Where you know it, write it here or say --set shared.read_mbps=...",
             missing.join(" and ") + if missing.len() == 1 { " is" } else { " are" }
         );
         remarks.insert("shared".to_string(), text);

@@ -51,7 +51,11 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
     said(&run(here, &["study", ONE, "--output", "one.halfpower", "--iodepth", "1,4", "--budget", "60s"]));
     let told = said(&run(here, &["calibrate", "one.halfpower", "--shared", "-o", "mine.toml"]));
     let next = told.lines().last().unwrap();
-    assert!(next.ends_with("halfpower study sim:mine.toml --set disks=4 --cache device"), "{told}");
+    assert!(told.contains("300 MB/s") && told.contains("What several devices share: 300 MB/s in reads"), "{told}");
+    assert!(
+        next.ends_with("halfpower study sim:mine.toml --set disks=4 --cache device --output mine-predicted.halfpower"),
+        "{told}"
+    );
     let text = std::fs::read_to_string(here.join("mine.toml")).unwrap();
     let fitted = model::Fitted::with_constants(&text, &BTreeMap::new()).unwrap();
     close("shared", fitted.shared.read_mbps.unwrap(), 300.0);
@@ -75,6 +79,23 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
         let found = rate("sim:mine.toml", depth, &["--set", "disks=4", "--set", "array=each"]);
         close(bs, found, truth);
     }
+}
+
+/// A ceiling in requests, and ways that were not measured alike: what is told of both can be used.
+#[test]
+fn the_ceilings_that_were_seen_are_told_and_the_next_command_asks_for_what_is_known() {
+    let folder = folder();
+    let here = folder.path();
+    let target = "sim:fixed=200us,rate=400MB/s,disks=16,iops=20000";
+    let question = ["--rw", "read", "--experiments", "random,memory", "--budget", "60s"];
+    said(&run(here, &[&["study", target], &question[..]].concat()));
+    let told = said(&run(here, &["calibrate", "study.halfpower", "-o", "mine.toml"]));
+    assert!(told.contains(" IOPS") && !told.contains("none seen"), "{told}");
+    let next = told.lines().last().unwrap().split("halfpower ").nth(1).unwrap();
+    let asks = "study sim:mine.toml --set disks=4 --experiments random --rw read --cache device";
+    assert_eq!(next, format!("{asks} --output mine-predicted.halfpower"));
+    // As it stands, beside the study that it comes from.
+    said(&run(here, &[&next.split(' ').collect::<Vec<_>>()[..], &["--budget", "20s"]].concat()));
 }
 
 #[test]
@@ -152,13 +173,19 @@ fn what_lacks_for_a_calibration_is_said_in_a_sentence() {
     said(&run(here, &["calibrate", "reads.halfpower", "-o", "reads.toml"]));
     let cases: &[(&[&str], &str)] = &[
         (&["calibrate", "nowhere.halfpower"], "nowhere.halfpower"),
+        (&["calibrate", "reads.toml"], "is left as it is; name another file\n"),
         (&["calibrate", "reads.halfpower", "-o", "mine.txt"], "end in .toml"),
+        (&["calibrate", "reads.halfpower", "-o", "a,b.toml"], "name a file without"),
         (&["calibrate", "zones.halfpower"], "--experiments sequential,random"),
         (&["calibrate", "zones.halfpower", "--check"], "--experiments sequential,random"),
         (&["calibrate", "one.halfpower"], "4 KiB"),
         (&["study", "sim:reads.toml", "--cache", "device"], "random-direct-read; ask for those"),
         (&["study", "sim:reads.toml", "--set", "buses=2"], "set disks, array or a constant"),
         (&["study", "sim:reads.toml", "--set", "disk.rpm=7200"], "disk.rpm"),
+        (
+            &["run", "sim:reads.toml", "--rw", "randread", "--set", "path.random-direct-read.fixed_us=-1"],
+            "path.random-direct-read.fixed_us is -1",
+        ),
         (&["run", "sim:reads.toml", "--rw", "randread", "--streams", "2"], "--streams"),
         (&["run", "sim:reads.toml", "--rw", "randread", "--size", "1TiB"], "--size"),
     ];

@@ -14,6 +14,8 @@ use crate::SystemError;
 use crate::system::{changed, constants, said};
 
 const KIB: f64 = 1024.0;
+/// Most MiB of one device, so that the bytes of all that there may be are still a number: a PiB.
+const MOST_MIB: f64 = 1_073_741_824.0;
 
 /// A device, or a whole path, as a study saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,6 +121,28 @@ impl Passage {
         self.charged_us + self.charged_us_per_kib * bs.0 as f64 / KIB + self.wait_us / f64::from(depth.max(1))
     }
 
+    /// Whether its constants make sense; each is called by its own name.
+    fn check(&self) -> Result<(), SystemError> {
+        let times = [
+            ("fixed_us", self.fixed_us),
+            ("us_per_kib", self.us_per_kib),
+            ("charged_us", self.charged_us),
+            ("charged_us_per_kib", self.charged_us_per_kib),
+            ("wait_us", self.wait_us),
+            ("unseen_us", self.unseen_us),
+            ("unseen_us_per_kib", self.unseen_us_per_kib),
+        ];
+        constants(&times, "0 or more", |value| value >= 0.0 && value.is_finite())?;
+        let limits = [
+            ("side_by_side", self.side_by_side.unwrap_or(1.0)),
+            ("ceiling_mbps", self.ceiling_mbps.unwrap_or(1.0)),
+            ("ceiling_iops", self.ceiling_iops.unwrap_or(1.0)),
+        ];
+        constants(&limits, "above 0", |value| value > 0.0 && value.is_finite())?;
+        let least = [("fixed_us + us_per_kib", self.fixed_us + self.us_per_kib)];
+        constants(&least, "above 0, since a request takes some time", |value| value > 0.0)
+    }
+
     /// Mean time between two completions of one device with `depth` requests of `bs` outstanding, in microseconds.
     pub fn between_us(&self, bs: Bytes, depth: u32) -> f64 {
         (self.alone_us(bs) / f64::from(depth.max(1))).max(self.gap_us(bs))
@@ -178,36 +202,29 @@ impl Fitted {
     }
 
     fn check(&self) -> Result<(), SystemError> {
-        let finite = |value: f64| value.is_finite();
-        constants(&[("device.measured_mib", self.device.measured_mib as f64)], "at least 1", |value| value >= 1.0)?;
+        constants(
+            &[("device.measured_mib", self.device.measured_mib as f64)],
+            "from 1 to 1073741824, which is a PiB",
+            |value| (1.0..=MOST_MIB).contains(&value),
+        )?;
         constants(&[("device.processors", f64::from(self.device.processors))], "at least 1", |value| value >= 1.0)?;
         let shared = [
             ("shared.read_mbps", self.shared.read_mbps.unwrap_or(1.0)),
             ("shared.write_mbps", self.shared.write_mbps.unwrap_or(1.0)),
         ];
-        constants(&shared, "above 0", |value| value > 0.0 && finite(value))?;
-        for passage in self.path.values() {
-            let times = [
-                ("path.*.fixed_us", passage.fixed_us),
-                ("path.*.us_per_kib", passage.us_per_kib),
-                ("path.*.charged_us", passage.charged_us),
-                ("path.*.charged_us_per_kib", passage.charged_us_per_kib),
-                ("path.*.wait_us", passage.wait_us),
-                ("path.*.unseen_us", passage.unseen_us),
-                ("path.*.unseen_us_per_kib", passage.unseen_us_per_kib),
-            ];
-            constants(&times, "0 or more", |value| value >= 0.0 && finite(value))?;
-            let limits = [
-                ("path.*.side_by_side", passage.side_by_side.unwrap_or(1.0)),
-                ("path.*.ceiling_mbps", passage.ceiling_mbps.unwrap_or(1.0)),
-                ("path.*.ceiling_iops", passage.ceiling_iops.unwrap_or(1.0)),
-            ];
-            constants(&limits, "above 0", |value| value > 0.0 && finite(value))?;
-            let least = [("path.*.fixed_us + us_per_kib", passage.fixed_us + passage.us_per_kib)];
-            constants(&least, "above 0, since a request takes some time", |value| value > 0.0)?;
-        }
+        constants(&shared, "above 0", |value| value > 0.0 && value.is_finite())?;
         let unknown = self.path.keys().find(|key| !Self::keys().any(|known| known == **key));
-        unknown.map_or(Ok(()), |key| Err(SystemError::Text(format!("path.{key} is no pattern, cache and direction"))))
+        if let Some(key) = unknown {
+            return Err(SystemError::Text(format!("path.{key} is no pattern, cache and direction")));
+        }
+        self.path.iter().try_for_each(|(key, passage)| {
+            passage.check().map_err(|error| match error {
+                SystemError::Constant { what, value, wanted } => {
+                    SystemError::Constant { what: format!("path.{key}.{what}"), value, wanted }
+                }
+                other => other,
+            })
+        })
     }
 
     fn keys() -> impl Iterator<Item = String> {
@@ -304,6 +321,15 @@ mod tests {
         for (key, value) in [("shared.write_mbps", "0"), ("path.random-direct-read.speed", "1"), ("disk.rpm", "7200")] {
             let said = change(key, value).unwrap_err().to_string();
             assert!(said.contains(key.rsplit('.').next().unwrap()), "{said}");
+        }
+        for (key, value) in [
+            ("path.random-direct-read.fixed_us", "-1"),
+            ("path.random-direct-read.side_by_side", "inf"),
+            ("path.random-direct-read.ceiling_iops", "nan"),
+            ("device.measured_mib", "99999999999999999"),
+        ] {
+            let said = change(key, value).unwrap_err().to_string();
+            assert!(said.contains(&format!("{key} is ")), "{said}");
         }
     }
 }

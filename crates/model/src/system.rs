@@ -28,7 +28,7 @@ pub enum SystemError {
     #[error("the system's {what} is {value}; it has to be {wanted}")]
     Constant {
         /// Its place in the text, such as `disk.rpm`.
-        what: &'static str,
+        what: String,
         /// What it is.
         value: f64,
         /// What it has to be.
@@ -157,7 +157,7 @@ pub(crate) fn constants(
     holds: impl Fn(f64) -> bool,
 ) -> Result<(), SystemError> {
     match all.iter().find(|(_, value)| !holds(*value)) {
-        Some(&(what, value)) => Err(SystemError::Constant { what, value, wanted }),
+        Some(&(what, value)) => Err(SystemError::Constant { what: what.to_string(), value, wanted }),
         None => Ok(()),
     }
 }

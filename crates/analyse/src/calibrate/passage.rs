@@ -57,7 +57,7 @@ pub(super) fn fit(path: &Path<'_>) -> Result<Fit, String> {
     let on = |regime| bounds.iter().filter(|bound| **bound == regime).count();
     let mut remarks = BTreeMap::new();
     let alone = on(Regime::Latency);
-    remarks.insert("fixed_us", format!("fitted; {alone} cells are bound by the time of a request"));
+    remarks.insert("fixed_us", format!("fitted; the time of a request bounds {}", cells_words(alone)));
     remarks.insert(
         "us_per_kib",
         match line.1 {
@@ -67,20 +67,23 @@ pub(super) fn fit(path: &Path<'_>) -> Result<Fit, String> {
             _ => "no effect of the size was seen".to_string(),
         },
     );
-    let waiting = on(Regime::Parallelism);
     remarks.insert(
         "side_by_side",
         match shape.parallelism {
-            Some(_) => format!("fitted; {waiting} cells that more depth does not speed up"),
+            Some(_) => format!("fitted; more depth does not speed up {}", cells_words(on(Regime::Parallelism))),
             None => "not seen: the deepest that was measured".to_string(),
         },
     );
-    remarks.insert("ceiling_mbps", format!("fitted; {} cells stand on it", on(Regime::Bandwidth)));
-    remarks.insert("ceiling_iops", format!("fitted; {} cells stand on it", on(Regime::Requests)));
+    remarks.insert("ceiling_mbps", format!("fitted; it bounds {}", cells_words(on(Regime::Bandwidth))));
+    remarks.insert("ceiling_iops", format!("fitted; it bounds {}", cells_words(on(Regime::Requests))));
     let off = cells.iter().map(|cell| (off(&passage, cell), crate::path::settings_words(cell))).collect();
     let (count, range) = (cells.len(), range_words(&cells));
     let parallelism_seen = shape.parallelism.is_some();
     Ok(Fit { passage, cells: count, range, off, remarks, parallelism_seen, unseen_known: false })
+}
+
+fn cells_words(count: usize) -> String {
+    if count == 1 { "one cell".to_string() } else { format!("{count} cells") }
 }
 
 /// The passage of some cells, whatever it rests on.
@@ -147,7 +150,7 @@ fn passage_of(shape: &Shape, deepest: u32) -> Passage {
 fn fit_shape(cells: &[&CellFinding]) -> Result<(Shape, Vec<Regime>), String> {
     let sizes = |cell: &&CellFinding| cell.bs_bytes;
     if cells.len() < FEWEST {
-        return Err(format!("{} cells are fewer than {FEWEST}", cells.len()));
+        return Err(format!("of at least {FEWEST} cells that it takes, {} could be used", cells.len()));
     }
     if cells.iter().all(|cell| sizes(cell) == sizes(&cells[0])) {
         return Err(format!(
