@@ -5,11 +5,9 @@
 
 mod throttled;
 
-use std::process::{Child, Command, Stdio};
-
 use serde_json::Value;
 
-use throttled::{Limit, Loop, MIB, Throttle, skip};
+use throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
 
 /// How far the rates that a study returns may be from those that the device was given.
 const TOLERANCE: f64 = 0.02;
@@ -31,19 +29,11 @@ impl Case {
         Ok(Self { bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
     }
 
-    fn start(&self) -> Child {
+    fn begin(&self) -> Begun {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        let words = "--json --experiments random --rw read --cache device --iodepth 16,32 --runtime 2s --budget 100s";
-        Command::new("sh")
-            .arg("-c")
-            .arg(format!("{} \"$0\" study \"$1\" {words} --bs {}", self.throttle.within(), sizes.join(",")))
-            .arg(env!("CARGO_BIN_EXE_halfpower"))
-            .arg(&self.device.device)
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let words = "--experiments random --rw read --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
+        let target = self.device.device.to_str().unwrap();
+        self.throttle.begin(self.folder.path(), target, &format!("{words} {}", sizes.join(",")))
     }
 
     /// Throughput of a block size under both limits, in bytes a second.
@@ -87,11 +77,7 @@ fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
         Ok(cases) => cases,
         Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
     };
-    // Side by side: the limits are far below what the disk beneath can do.
-    let studies: Vec<Child> = cases.iter().map(Case::start).collect();
-    let outputs: Vec<_> = studies.into_iter().map(|study| study.wait_with_output().unwrap()).collect();
-    for (case, output) in cases.iter().zip(outputs) {
-        assert!(output.status.success());
-        case.check(&serde_json::from_slice(&output.stdout).unwrap());
-    }
+    let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
+    let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
+    cases.iter().zip(&found).for_each(|(case, findings)| case.check(findings));
 }

@@ -5,11 +5,9 @@
 
 mod throttled;
 
-use std::process::{Child, Command, Stdio};
-
 use serde_json::Value;
 
-use throttled::{Limit, Loop, MIB, Throttle, once_or_twice, skip};
+use throttled::{Begun, Limit, Loop, MIB, Throttle, once_or_twice, skip};
 
 /// What each device holds.
 const PART: u64 = 64 * MIB;
@@ -38,19 +36,10 @@ impl Case {
         Ok(Self { each, shared, throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
     }
 
-    fn start(&self) -> Child {
+    fn begin(&self) -> Begun {
         let names: Vec<String> = self.devices.iter().map(|device| device.device.display().to_string()).collect();
-        let words = "--json --experiments scaling --rw read --cache device --runtime 2s --repeats 5 --budget 200s";
-        Command::new("sh")
-            .arg("-c")
-            .arg(format!("{} \"$0\" study \"$1\" {words}", self.throttle.within()))
-            .arg(env!("CARGO_BIN_EXE_halfpower"))
-            .arg(format!("each:{}", names.join(",")))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let words = "--experiments scaling --rw read --cache device --runtime 2s --repeats 5 --budget 200s";
+        self.throttle.begin(self.folder.path(), &format!("each:{}", names.join(",")), words)
     }
 
     fn check(&self, findings: &Value) {
@@ -94,11 +83,7 @@ fn measure() {
         Ok(cases) => cases,
         Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
     };
-    // Side by side: the limits are far below what the disk beneath can do.
-    let studies: Vec<Child> = cases.iter().map(Case::start).collect();
-    let outputs: Vec<_> = studies.into_iter().map(|study| study.wait_with_output().unwrap()).collect();
-    for (case, output) in cases.iter().zip(outputs) {
-        assert!(output.status.success());
-        case.check(&serde_json::from_slice(&output.stdout).unwrap());
-    }
+    let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
+    let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
+    cases.iter().zip(&found).for_each(|(case, findings)| case.check(findings));
 }

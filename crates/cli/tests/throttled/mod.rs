@@ -5,8 +5,9 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
@@ -62,6 +63,9 @@ pub struct Throttle {
     pub group: PathBuf,
 }
 
+/// A study that was begun.
+pub struct Begun(Child);
+
 /// What a device may read in it, in bytes and in requests a second.
 pub struct Limit<'a> {
     pub device: &'a Loop,
@@ -88,9 +92,31 @@ impl Throttle {
         Ok(throttle)
     }
 
+    /// Begins a study in the group. Several may run side by side: the limits are far below what the disk beneath can do.
+    pub fn begin(&self, folder: &Path, target: &str, words: &str) -> Begun {
+        let study = Command::new("sh")
+            .arg("-c")
+            .arg(format!("{} \"$0\" study \"$1\" --json {words}", self.within()))
+            .args([env!("CARGO_BIN_EXE_halfpower"), target])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn();
+        Begun(study.unwrap())
+    }
+
     /// A shell command that runs what follows it in the group.
     pub fn within(&self) -> String {
         format!("echo $$ > '{}/cgroup.procs' && exec", self.group.display())
+    }
+}
+
+impl Begun {
+    /// What it found.
+    pub fn findings(self) -> Value {
+        let output = self.0.wait_with_output().unwrap();
+        assert!(output.status.success());
+        serde_json::from_slice(&output.stdout).unwrap()
     }
 }
 
