@@ -70,6 +70,16 @@ fn what_runs_do_not_carry_is_not_said() {
 }
 
 #[test]
+fn kinds_that_shifting_makes_faster_are_not_among_those_that_runs_cannot_tell() {
+    let told = findings(&[(Rw::Randwrite, Cache::Device, 4, 8, 512, 1.5), KEEPING], 0.01);
+    let answer = &told.experiments[0].answer;
+    assert!(
+        answer.starts_with("1 of 2 kinds of shifted requests are faster") && !answer.contains("cannot tell"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn of_several_shifts_the_worst_is_named_once() {
     let kinds =
         [512u64, 1024, 2048].map(|shift| (Rw::Randwrite, Cache::Device, 4, 8, shift, 1.0 - shift as f64 / 4096.0));

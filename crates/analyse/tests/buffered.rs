@@ -98,6 +98,10 @@ fn without_the_soaker_the_charge_alone_decides_and_is_named() {
     let kib = (DIRECT.0 - BUFFERED.0) / (BUFFERED.1 - DIRECT.1);
     assert!(row.behind_us_per_64kib.is_none() && near(row.break_even_bytes.unwrap(), kib * 1024.0), "{row:?}");
     assert!(told.experiments[0].answer.contains("by the charge alone"), "{}", told.experiments[0].answer);
+    // What is not known is no part of a picture.
+    let parts = told.experiments[0].pictures.iter().find(|picture| picture.title.contains("of 64 KiB")).unwrap();
+    let names: Vec<&str> = parts.lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["the call", "the copy"]);
 }
 
 #[test]
@@ -142,6 +146,11 @@ fn a_page_that_is_read_first_shows_in_the_time_of_a_write() {
     let read_first = told([40_000, 40_400]);
     assert!(read_first.contains("takes 40 µs, and 1.0 µs into one that is: 40 times ("), "{read_first}");
     let unknown = told([500, 90_000]);
+    let once = {
+        let records = [small(2, PageCache::Empty, 0, 40_000), small(2, PageCache::Warm, 0, 1_000)];
+        findings(&records).experiments[0].answer.clone()
+    };
+    assert!(once.ends_with("40 times (by one run each)."), "{once}");
     assert!(unknown.contains("cannot tell them apart") && !unknown.contains("since the page"), "{unknown}");
 }
 

@@ -41,8 +41,12 @@ fn runs(workload: Workload, mbps: f64, us: f64, random: &mut Xoshiro256PlusPlus)
     (0..3).map(run).collect()
 }
 
-/// A path whose medium gives `medium_mbps`, with a level of its own that advertises `advertised`.
+/// A path whose medium gives `medium_mbps`, and after a pause the block before after `same_us`.
 fn findings(medium_mbps: f64, same_us: f64) -> Findings {
+    findings_of(&records(medium_mbps, same_us))
+}
+
+fn records(medium_mbps: f64, same_us: f64) -> Vec<Record> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let mut records = Vec::new();
     for (kib, depth) in [(64, 2), (1024, 2), (1024, 8)] {
@@ -57,10 +61,14 @@ fn findings(medium_mbps: f64, same_us: f64) -> Findings {
     for (blocks, us) in [(Blocks::Same, same_us), (Blocks::Next, 60.0), (Blocks::Any, 5000.0)] {
         records.extend(runs(workload(blocks, 8, 1, 10_000), 1.0, us, &mut random));
     }
+    records
+}
+
+fn findings_of(records: &[Record]) -> Findings {
     let device = Level { name: "device".into(), pap: Some(Rate(1e9)), ..Level::default() };
     let environment = Environment { levels: vec![device], ..Environment::default() };
     let question = Question { experiments: vec![Experiment::Burst], ..Question::about("d") };
-    analyse(&question, &environment, &records)
+    analyse(&question, &environment, records)
 }
 
 #[track_caller]
@@ -118,6 +126,29 @@ fn what_comes_sooner_after_a_pause_is_said_only_where_runs_carry_it() {
     assert!(answer(90.0).ends_with(": reading on is sooner than reading again."), "{}", answer(90.0));
     assert!(answer(40.0).ends_with(": reading again is sooner than reading on."), "{}", answer(40.0));
     assert!(!answer(60.2).contains("sooner"), "{}", answer(60.2));
+}
+
+#[test]
+fn a_single_run_after_a_pause_judges_nothing() {
+    let mut once = records(100.0, 90.0);
+    once.retain(|record| record.run.repeat == 0);
+    let answer = findings_of(&once).experiments[0].answer.clone();
+    assert!(answer.ends_with(", by one run each."), "{answer}");
+}
+
+/// Small blocks come four times as fast again, and large ones as fast as new ones, which fill the link by themselves.
+#[test]
+fn the_factor_stands_with_the_blocks_that_it_was_seen_with() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    let mut records = Vec::new();
+    for (kib, depth, again, new) in [(64, 2, 320.0, 80.0), (1024, 8, LINK_MBPS, LINK_MBPS)] {
+        records.extend(runs(workload(Blocks::Same, kib, depth, 0), again, 100.0, &mut random));
+        records.extend(runs(workload(Blocks::Next, kib, depth, 0), new, 100.0, &mut random));
+    }
+    let answer = findings_of(&records).experiments[0].answer.clone();
+    assert!(answer.contains("MB/s (1 MiB, 8 deep): so much gets through"), "{answer}");
+    let (_, seen_with) = answer.split_once("what new ones do (").unwrap();
+    assert!(seen_with.starts_with("64 KiB, 2 deep)"), "{answer}");
 }
 
 /// Sequential reads that all but reach what the same few blocks show: controller and link stop them, and it is said how

@@ -92,6 +92,48 @@ fn half_of_the_rate_is_reached_where_the_interval_says_so() {
 }
 
 #[test]
+fn half_of_the_rate_is_reached_from_a_number_on_and_not_by_chance_below_it() {
+    let plain = runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02);
+    let dips = answer(&[plain.clone(), flushed([0.05, 0.6, 0.3, 0.7, 0.9], 0.02)]);
+    assert!(dips.contains("at least half of the plain rate from 64 a flush on: 70%"), "{dips}");
+    let mut once = [plain, flushed([0.05, 0.6, 0.7, 0.8, 0.9], 0.02)].concat();
+    once.retain(|record| record.run.repeat == 0);
+    let once = answer(&[once]);
+    assert!(once.contains("do not surely get half") && once.contains("90% (by one run each)"), "{once}");
+}
+
+#[test]
+fn single_runs_show_their_ratio_and_no_judgement() {
+    let mut once = [
+        runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.0),
+        runs(Cache::None, 1, usual(), 5.0, 0.0),
+        runs(Cache::None, 16, usual(), 40.0, 0.0),
+    ]
+    .concat();
+    once.retain(|record| record.run.repeat == 0);
+    let told = answer(&[once]);
+    assert!(told.contains("direct, 20 times (by one run each) slower"), "{told}");
+    assert!(told.contains("16 at once are 8.00 times (by one run each) as fast"), "{told}");
+}
+
+/// Nothing durable was measured of the smallest blocks, so nothing is said of them.
+#[test]
+fn blocks_of_one_size_are_held_against_each_other_alone() {
+    let large = |cache, iodepth, mbps| {
+        let mut records = runs(cache, iodepth, usual(), mbps, 0.02);
+        records.iter_mut().for_each(|record| record.run.workload.bs = Bytes(65536));
+        records
+    };
+    let told = answer(&[
+        runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+        runs(Cache::None, 16, usual(), 40.0, 0.02),
+        large(Cache::Device, 1, PLAIN_MBPS),
+        large(Cache::None, 1, 50.0),
+    ]);
+    assert!(!told.contains("4 KiB") && !told.contains("at once"), "{told}");
+}
+
+#[test]
 fn what_chance_could_have_made_is_not_called_slower() {
     let told = answer(&[
         runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.4),

@@ -61,6 +61,13 @@ fn rate_and_charge_of_each_seat_come_back() {
 }
 
 #[test]
+fn what_is_alike_is_not_given_as_a_share() {
+    let told = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.0), runs(Affinity::One, 1, 0.998, 1.002, 0.0)]);
+    let answer = &told.experiments[0].answer;
+    assert!(answer.contains("keep their rate") && answer.contains("at the same charge"), "{answer}");
+}
+
+#[test]
 fn what_the_runs_do_not_carry_is_not_claimed() {
     let told = findings(&[runs(Affinity::All, 1, 1.0, 1.0, 0.3), runs(Affinity::One, 1, 0.8, 0.9, 0.3)]);
     let answer = &told.experiments[0].answer;

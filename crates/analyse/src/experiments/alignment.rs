@@ -110,6 +110,8 @@ fn answer(shifted: &[Shifted]) -> String {
     let mut lose: Vec<&Shifted> = kinds.iter().filter(is_lossy).copied().collect();
     lose.sort_by(|one, other| one.of_aligned.interval().value.total_cmp(&other.of_aligned.interval().value));
     let (of, alike) = (kinds.len(), kinds.iter().filter(|one| one.of_aligned.is_one()).count());
+    let is_faster = |one: &&&Shifted| one.of_aligned.is_more() && !one.of_aligned.is_one();
+    let faster = kinds.iter().filter(is_faster).count();
     let mut clauses = Vec::new();
     if !lose.is_empty() {
         let named: Vec<String> = lose.iter().take(NAMED).map(|one| loss(one)).collect();
@@ -117,17 +119,25 @@ fn answer(shifted: &[Shifted]) -> String {
         let more = if more > 0 { format!("; {more} more kinds lose less than these") } else { String::new() };
         clauses.push(named.join("; ") + &more);
     }
-    let open = of - lose.len() - alike;
-    clauses.push(match (alike, open) {
+    if faster > 0 {
+        clauses.push(format!("{faster} of {of} kinds of shifted requests are faster than aligned ones"));
+    }
+    let open = of - lose.len() - alike - faster;
+    let rest = match (alike, open) {
         (0, 0) => "no kind of shifted requests comes within 10% of aligned ones".to_string(),
         (alike, 0) => format!("{alike} of {of} kinds of shifted requests come within 10% of aligned ones"),
-        (0, open) if open == of => format!("these runs cannot tell whether any of {of} kinds of shifted requests loses"),
+        (0, open) if open == of => {
+            format!("these runs cannot tell whether any of {of} kinds of shifted requests loses")
+        }
         (0, open) => format!("of {open} of {of} kinds of shifted requests these runs cannot tell"),
         (alike, open) => format!(
             "{alike} of {of} kinds of shifted requests come within 10% of aligned ones, and of {open} these runs cannot \
              tell"
         ),
-    });
+    };
+    if alike + open > 0 || faster == 0 {
+        clauses.push(rest);
+    }
     super::section::sentence(&clauses.join("; "))
 }
 

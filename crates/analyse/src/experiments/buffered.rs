@@ -64,20 +64,13 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     rows.buffered = cells.iter().map(|cell| row(cell)).collect();
     rows.buffered_cost = terms(&cells);
     let walk = Walk { scale: Scale::of(cells.iter().copied()), cells };
-    let sentences: Vec<String> = [
+    let clauses = [
         walk.beside_direct(),
         costs(&rows.buffered_cost),
         walk.small_writes().or_else(|| walk.below_a_page()),
         walk.phases().or_else(|| walk.without_read_ahead()),
-    ]
-    .into_iter()
-    .flatten()
-    .map(|clause| super::section::sentence(&clause))
-    .collect();
-    let answer = match sentences.is_empty() {
-        true => "No request through the page cache could be measured.".to_string(),
-        false => sentences.join(" "),
-    };
+    ];
+    let answer = super::section::answer(clauses, "No request through the page cache could be measured.");
     Told { answer, pictures: pictures::all(&walk, &rows.buffered_cost) }
 }
 
@@ -156,6 +149,7 @@ impl<'a> Walk<'a> {
         let figures = times.map(|times| format::time_us(Interval::of_means(&times).value));
         let times = match ratio {
             _ if ratio.is_more() => format!("{}, since the page is read first", ratio.times()),
+            _ if ratio.is_less() || !ratio.is_known() => ratio.times(),
             _ => format!("{}, so that these runs cannot tell them apart", ratio.times()),
         };
         Some(format!(

@@ -44,15 +44,17 @@ fn by_size(walk: &Walk, title: &str, y: Axis, value: &dyn Fn(&CellFinding) -> Op
 
 /// The terms of the cost on top of each other.
 fn parts(terms: &[BufferedCostRow]) -> Option<Picture> {
-    let line = |name: &str, value: &dyn Fn(&BufferedCostRow) -> f64| {
-        let point = |row: &BufferedCostRow| Point::named(row.rw.word(), Interval::exact(value(row).max(0.0)));
-        Line { name: name.to_string(), points: terms.iter().map(point).collect() }
+    let line = |name: &str, value: &dyn Fn(&BufferedCostRow) -> Option<f64>| {
+        let point = |row: &BufferedCostRow| Some(Point::named(row.rw.word(), Interval::exact(value(row)?.max(0.0))));
+        Line { name: name.to_string(), points: terms.iter().filter_map(point).collect() }
     };
-    let lines = vec![
-        line("the call", &|row| row.call_us.value),
-        line("the copy", &|row| row.copy_ns_per_byte.value * SHOWN_BYTES as f64 / 1e3),
-        line("reading ahead, writing behind", &|row| row.behind_us_per_64kib.map_or(0.0, |us| us.value)),
+    let lines = [
+        line("the call", &|row| Some(row.call_us.value)),
+        line("the copy", &|row| Some(row.copy_ns_per_byte.value * SHOWN_BYTES as f64 / 1e3)),
+        // Without the soaker's pass nobody knows it, which is not the same as none.
+        line("reading ahead, writing behind", &|row| Some(row.behind_us_per_64kib?.value)),
     ];
+    let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
     (!terms.is_empty()).then(|| Picture {
         title: "Processor time of a buffered request of 64 KiB".to_string(),
         kind: PictureKind::Stack,

@@ -92,13 +92,14 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     rows.burst.sort_by_key(|row| (row.n, row.iodepth, row.bs_bytes));
     let line = overhead(evidence);
     rows.overhead.extend(line.map(|line| overhead_row(&line)));
-    rows.hits = evidence.sound().filter(|cell| pauses(cell)).map(hit_row).collect();
-    rows.hits.sort_by_key(|row| (row.bs_bytes, row.hit));
+    let mut hits: Vec<Paused> = evidence.sound().filter(|cell| pauses(cell)).map(paused).collect();
+    hits.sort_by_key(|one| (one.row.bs_bytes, one.row.hit));
+    rows.hits = hits.iter().map(|one| one.row).collect();
     let ceiling: Vec<String> =
         [ceiling(&rows.burst), together(evidence, &scale, &rows.burst)].into_iter().flatten().collect();
-    let ceiling = (!ceiling.is_empty()).then(|| ceiling.join("; ") + ".");
-    let told: Vec<String> = [ceiling, fixed(&rows.overhead), after_a_pause(&rows.hits)].into_iter().flatten().collect();
-    let answer = if told.is_empty() { "No block could be read again.".to_string() } else { told.join(" ") };
+    let ceiling = (!ceiling.is_empty()).then(|| ceiling.join("; "));
+    let answer =
+        super::section::answer([ceiling, fixed(&rows.overhead), after_a_pause(&hits)], "No block could be read again.");
     let pictures = [by_shape(evidence), by_members(&rows.burst), by_size(evidence, line), by_hit(&rows.hits)];
     Told { answer, pictures: pictures.into_iter().flatten().collect() }
 }
@@ -165,15 +166,23 @@ fn overhead_row(line: &LineFit) -> OverheadRow {
     OverheadRow { fixed_us: line.intercept_interval(), us_per_kib: line.slope_interval(), mbps }
 }
 
-fn hit_row(cell: &ExperimentCell) -> HitRow {
-    let Interval { value, low, high } = Interval::of_means(&medians(cell));
+/// Requests after a pause, with the median latency of each run.
+struct Paused {
+    row: HitRow,
+    medians: Vec<f64>,
+}
+
+fn paused(cell: &ExperimentCell) -> Paused {
+    let medians = medians(cell);
+    let Interval { value, low, high } = Interval::of_means(&medians);
     let hit = match (cell.finding.pattern, cell.workload.twist.region) {
         (_, Some(_)) => Hit::Same,
         (Pattern::Sequential, None) => Hit::Next,
         (Pattern::Random, None) => Hit::Any,
     };
     let pause_us = cell.workload.twist.thinktime.0 as f64 / 1e3;
-    HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_us, us: value, low, high }
+    let row = HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_us, us: value, low, high };
+    Paused { row, medians }
 }
 
 /// The fastest row of the most members: what gets through all that they have before them.
@@ -216,7 +225,7 @@ fn way(row: &BurstRow) -> String {
 
 fn times(times: Interval) -> String {
     let Interval { value, low, high } = times;
-    let [value, low, high] = [value, low, high].map(format::two_digits);
+    let [value, low, high] = [value, low, high].map(format::factor);
     format!("{value} times ({low} to {high})")
 }
 
@@ -224,9 +233,16 @@ fn ceiling(rows: &[BurstRow]) -> Option<String> {
     let best = fastest(rows)?;
     let again = format!("The same few blocks come again at {} ({})", format::mbps(best.mbps), way(best));
     Some(match (answered(rows), best.of_new) {
+        (Some((row, of_new)), _) if row == best => {
+            format!("{again}, {} what new ones do: so much gets through controller and link", times(of_new))
+        }
         (Some((row, of_new)), _) => {
-            let where_so = if row.n == best.n { String::new() } else { format!(" with {} alone", count(row.n)) };
-            format!("{again}, {} what new ones do{where_so}: so much gets through controller and link", times(of_new))
+            let where_so = if row.n == best.n { way(row) } else { format!("{}, {} alone", way(row), count(row.n)) };
+            let times = times(of_new);
+            format!(
+                "{again}: so much gets through controller and link, since something before the medium answers: \
+                 {times} what new ones do ({where_so})"
+            )
         }
         (None, Some(of_new)) => format!(
             "{again}, {} what new ones do: nothing before the medium is known to answer, and controller and link may \
@@ -260,23 +276,26 @@ fn fixed(rows: &[OverheadRow]) -> Option<String> {
     let OverheadRow { fixed_us, mbps, .. } = rows.first()?;
     let [value, low, high] = [fixed_us.value, fixed_us.low, fixed_us.high].map(format::time_us);
     let bytes = mbps.map_or(String::new(), |mbps| format!(", and its bytes come at {}", format::mbps(mbps)));
-    Some(format!("One at a time, such a request takes {value} ({low} to {high}) whatever its size{bytes}."))
+    Some(format!("one at a time, such a request takes {value} ({low} to {high}) whatever its size{bytes}"))
 }
 
-fn after_a_pause(rows: &[HitRow]) -> Option<String> {
-    let small = rows.first()?;
-    let of = |hit| rows.iter().find(|row| (row.bs_bytes, row.hit) == (small.bs_bytes, hit));
+fn after_a_pause(hits: &[Paused]) -> Option<String> {
+    let small = hits.first()?.row;
+    let of = |hit| hits.iter().find(|one| (one.row.bs_bytes, one.row.hit) == (small.bs_bytes, hit));
     let (same, next, any) = (of(Hit::Same)?, of(Hit::Next)?, of(Hit::Any)?);
-    let [first, second, third] = [next, same, any].map(|row| format::time_us(row.us));
-    let apart = |one: &HitRow, other: &HitRow| one.high < other.low;
+    let [first, second, third] = [next, same, any].map(|one| format::time_us(one.row.us));
+    let scale = Scale::of_means(hits.iter().map(|one| one.medians.as_slice()));
+    let times = |one: &Paused, other: &Paused| scale.times_means(&one.medians, &other.medians);
+    let is_sooner = |one, other| times(one, other).is_some_and(|times: Ratio| times.is_less() && !times.is_one());
     let judged = match () {
-        () if apart(next, same) => ": reading on is sooner than reading again",
-        () if apart(same, next) => ": reading again is sooner than reading on",
-        () if apart(next, any) || apart(same, any) => "",
+        () if !times(next, same)?.is_known() => ", by one run each",
+        () if is_sooner(next, same) => ": reading on is sooner than reading again",
+        () if is_sooner(same, next) => ": reading again is sooner than reading on",
+        () if is_sooner(next, any) || is_sooner(same, any) => "",
         () => ": no cache shows",
     };
     Some(format!(
-        "After {} of nothing, {} that come next take {first}, the same again {second} and any others {third}{judged}.",
+        "after {} of nothing, {} that come next take {first}, the same again {second} and any others {third}{judged}",
         format::time_us(small.pause_us),
         format::size(small.bs_bytes as f64)
     ))

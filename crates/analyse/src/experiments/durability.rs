@@ -62,16 +62,8 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     });
     let writes = Writes { scale: Scale::of(cells.iter().copied()), cells };
     rows.durability = writes.cells.iter().map(|cell| writes.row(cell)).collect();
-    let sentences: Vec<String> =
-        [writes.one_at_a_time(), writes.at_once(), writes.sharing(), writes.without_write_cache()]
-            .into_iter()
-            .flatten()
-            .map(|clause| super::section::sentence(&clause))
-            .collect();
-    let answer = match sentences.is_empty() {
-        true => "No durable write could be set beside a plain one.".to_string(),
-        false => sentences.join(" "),
-    };
+    let clauses = [writes.one_at_a_time(), writes.at_once(), writes.sharing(), writes.without_write_cache()];
+    let answer = super::section::answer(clauses, "No durable write could be set beside a plain one.");
     Told { answer, pictures: writes.pictures() }
 }
 
@@ -125,15 +117,14 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// The smallest blocks that were written one at a time with nothing else turned.
+    /// The smallest blocks of all, where they were written one at a time with nothing else turned.
     fn small(&self, cache: Cache) -> Option<&'a ExperimentCell<'a>> {
-        let usual = |cell: &&&ExperimentCell| cell.workload.twist.is_usual() && cell.workload.iodepth == 1;
-        self.cells
-            .iter()
-            .filter(usual)
-            .filter(|cell| cell.workload.cache == cache)
-            .min_by_key(|cell| cell.workload.bs)
-            .copied()
+        let least = self.cells.first()?.workload.bs;
+        let is_it = |cell: &&&ExperimentCell| {
+            let workload = &cell.workload;
+            (workload.bs, workload.iodepth, workload.cache) == (least, 1, cache) && workload.twist.is_usual()
+        };
+        self.cells.iter().find(is_it).copied()
     }
 
     /// How many times as long a small durable write takes as a plain one.
@@ -145,7 +136,7 @@ impl<'a> Writes<'a> {
             let (rate, word) = (format::iops(durable.finding.iops), cache_word(plain.workload.cache));
             let plain_rate = format::iops(plain.finding.iops);
             Some(match slower {
-                _ if slower.is_more() => {
+                _ if slower.is_more() || !slower.is_known() && slower.interval().value > 1.0 => {
                     format!("{word}, {} slower than plain ones ({rate} against {plain_rate})", slower.times())
                 }
                 _ if slower.is_one() => format!("{word}, as fast as plain ones ({rate})"),
@@ -162,14 +153,14 @@ impl<'a> Writes<'a> {
     fn at_once(&self) -> Option<String> {
         let one = self.small(Cache::None)?;
         let deep = self.cells.iter().filter(|cell| {
-            let Workload { cache, iodepth, twist, .. } = cell.workload;
-            cache == Cache::None && iodepth > 1 && twist.is_usual()
+            let Workload { cache, bs, iodepth, twist, .. } = cell.workload;
+            (cache, bs) == (Cache::None, one.workload.bs) && iodepth > 1 && twist.is_usual()
         });
         let deep = *deep.max_by_key(|cell| cell.workload.iodepth)?;
         let gain = self.scale.times(&[deep], &[one])?;
         let depth = deep.workload.iodepth;
         Some(match gain {
-            _ if gain.is_more() => format!("{depth} at once are {} as fast", gain.times()),
+            _ if gain.is_more() || !gain.is_known() => format!("{depth} at once are {} as fast", gain.times()),
             _ => format!("{depth} at once bring nothing that these runs show"),
         })
     }
@@ -179,12 +170,13 @@ impl<'a> Writes<'a> {
         let clause = |cache: Cache| {
             let mut flushed: Vec<&ExperimentCell> = self.flushed(cache);
             flushed.sort_by_key(|cell| cell.workload.twist.fdatasync);
-            let enough =
-                |cell: &&&'a ExperimentCell<'a>| self.of_plain(cell).is_some_and(|share| share.interval().low >= HALF);
+            let enough = |cell: &&&'a ExperimentCell<'a>| {
+                self.of_plain(cell).is_some_and(|share| share.is_known() && share.interval().low >= HALF)
+            };
             let word = cache_word(cache);
             let most = flushed.last()?;
             let share = self.of_plain(most)?.share();
-            Some(match flushed.iter().find(enough) {
+            Some(match flushed.iter().rev().take_while(enough).last() {
                 Some(cell) => {
                     let (writes, share) = (cell.workload.twist.fdatasync, self.of_plain(cell)?.share());
                     format!("{word} ones get at least half of the plain rate from {writes} a flush on: {share}")
@@ -228,7 +220,10 @@ impl<'a> Writes<'a> {
         let clause = |cell: &&'a ExperimentCell<'a>| {
             let share = self.of_plain(cell)?;
             let (size, word) = (format::size(cell.workload.bs.0 as f64), cache_word(cell.workload.cache));
-            let kept = if share.is_less() { share.share() } else { "as much, as far as these runs tell".to_string() };
+            let kept = match share {
+                _ if share.is_less() || !share.is_known() => share.share(),
+                _ => "as much, as far as these runs tell".to_string(),
+            };
             Some(format!("{word} writes of {size} get {kept}"))
         };
         let clauses: Vec<String> = off.filter_map(clause).collect();

@@ -46,13 +46,12 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let rows = &rows.mirror;
     let ways = Ways::of(evidence);
     let parts = [ways.sequential(), ways.random(), ways.writes(), copies(evidence)];
-    let answer: Vec<String> = parts.into_iter().flatten().collect();
+    let answer = super::section::answer(parts, "No copy could be read or written.");
     let pictures = [
         picture(rows, Pattern::Sequential, "MB/s", |row| interval(row, 1.0)),
         picture(rows, Pattern::Random, "Requests a second", |row| interval(row, row.iops / row.mbps)),
         written(rows),
     ];
-    let answer = if answer.is_empty() { "No copy could be read or written.".to_string() } else { answer.join(" ") };
     Told { answer, pictures: pictures.into_iter().flatten().collect() }
 }
 
@@ -115,14 +114,21 @@ impl<'a> Ways<'a> {
         let mirror = self.times_one(Pattern::Sequential, Direction::Read, Join::Mirror);
         let (deepest, gain) = mirror.last()?;
         let stripe = self.times_one(Pattern::Sequential, Direction::Read, Join::Stripe);
-        let stripe = stripe.last().map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
+        let depth = deepest.finding.iodepth;
+        let stripe = stripe.iter().find(|(cell, _)| cell.finding.iodepth == depth);
+        let stripe = stripe.map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
         let outstanding =
             |cell: &ExperimentCell| format::size((cell.finding.bs_bytes * u64::from(cell.finding.iodepth)) as f64);
-        let from = mirror.iter().find(|(_, gain)| gain.is_more());
-        let from = from.map_or("gain nothing that runs could tell from the second copy".to_string(), |(cell, _)| {
-            format!("gain from the second copy with {} outstanding and more", outstanding(cell))
-        });
-        let depth = deepest.finding.iodepth;
+        let gains = |one: &&(&ExperimentCell, Ratio)| one.1.is_more();
+        let from = match (mirror.iter().rev().take_while(gains).last(), mirror.iter().find(gains)) {
+            (Some((cell, _)), _) => {
+                format!("gain from the second copy with {} outstanding and more", outstanding(cell))
+            }
+            (None, Some((cell, _))) => {
+                format!("gain from the second copy with {} outstanding, and not with most", outstanding(cell))
+            }
+            (None, None) => "gain nothing that runs could tell from the second copy".to_string(),
+        };
         Some(format!("Sequential reads {from}; {depth} deep they run at {} one member{stripe}.", gain.times()))
     }
 
@@ -151,10 +157,11 @@ impl<'a> Ways<'a> {
 fn copies(evidence: &Evidence) -> Option<String> {
     let verified: Vec<&ExperimentCell> = evidence.cells.iter().filter(|cell| cell.workload.twist.verify).collect();
     let wrong: u64 = verified.iter().map(|cell| cell.finding.errors).sum();
-    match (verified.is_empty(), wrong) {
-        (true, _) => None,
-        (false, 0) => Some("Both copies were read back after writing, and each block of them is right.".to_string()),
-        (false, wrong) => Some(format!("{wrong} BLOCKS WERE WRONG when both copies were read back: do not trust it.")),
+    let moved = verified.iter().any(|cell| cell.finding.mbps.value > 0.0);
+    match (wrong, moved) {
+        (0, false) => None,
+        (0, true) => Some("Both copies were read back after writing, and each block of them is right.".to_string()),
+        (wrong, _) => Some(format!("{wrong} BLOCKS WERE WRONG when both copies were read back: do not trust it.")),
     }
 }
 

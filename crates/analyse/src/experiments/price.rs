@@ -15,6 +15,9 @@ pub(super) const TELLER: Teller = Teller {
     tell,
 };
 
+/// Factor above which it is worth saying that several requests at once bring more.
+const WORTH: f64 = 1.01;
+
 fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let Some(price) = evidence.question.price else {
         return Told { answer: "No price was given.".to_string(), pictures: Vec::new() };
@@ -38,7 +41,7 @@ fn answer(row: &PriceRow) -> String {
         [kaps, maps].into_iter().flatten().collect::<Vec<_>>().join(" and ")
     };
     let one = joined(&row.one_deep, |_| String::new());
-    let best = joined(&deeper(&row.best), |depth| depth.map_or(String::new(), |depth| format!(" {depth} deep")));
+    let best = joined(&deeper(row), |depth| depth.map_or(String::new(), |depth| format!(" {depth} deep")));
     let clauses = [
         (!one.is_empty()).then(|| format!("{one} one request at a time")),
         (!best.is_empty()).then(|| format!("at best {best}")),
@@ -51,14 +54,11 @@ fn answer(row: &PriceRow) -> String {
     }
 }
 
-/// The accesses of which there are most with several requests at once.
-fn deeper(best: &Accesses) -> Accesses {
-    let is_deeper = |depth: Option<u32>| depth.is_some_and(|depth| depth > 1);
-    Accesses {
-        kaps: best.kaps.filter(|_| is_deeper(best.kaps_iodepth)),
-        maps: best.maps.filter(|_| is_deeper(best.maps_iodepth)),
-        ..*best
-    }
+/// The accesses of which several requests at once bring more.
+fn deeper(row: &PriceRow) -> Accesses {
+    let (best, one) = (&row.best, &row.one_deep);
+    let more = |best: Option<f64>, one: Option<f64>| best.filter(|best| one.is_none_or(|one| *best > one * WORTH));
+    Accesses { kaps: more(best.kaps, one.kaps), maps: more(best.maps, one.maps), ..*best }
 }
 
 /// A sum in whatever money the price is in.

@@ -61,12 +61,7 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
     let interrupt =
         seats.work().into_iter().find_map(|work| seats.compare(&work, Affinity::Interrupt, Affinity::Other));
     let interrupt = interrupt.map(|told| format!("submitted on the processor that takes the interrupts, {told}"));
-    let sentences: Vec<String> =
-        [seats.one(), interrupt].into_iter().flatten().map(|clause| super::section::sentence(&clause)).collect();
-    let answer = match sentences.is_empty() {
-        true => "No work could be set on one processor and on all.".to_string(),
-        false => sentences.join(" "),
-    };
+    let answer = super::section::answer([seats.one(), interrupt], "No work could be set on one processor and on all.");
     Told { answer, pictures: seats.pictures() }
 }
 
@@ -113,8 +108,12 @@ fn words(work: &Workload) -> String {
 impl<'a> Seats<'a> {
     /// The kinds of work, in order.
     fn work(&self) -> Vec<Workload> {
-        let mut work: Vec<Workload> = self.cells.iter().map(|cell| without_seat(&cell.workload)).collect();
-        work.dedup();
+        let mut work = Vec::new();
+        for kind in self.cells.iter().map(|cell| without_seat(&cell.workload)) {
+            if !work.contains(&kind) {
+                work.push(kind);
+            }
+        }
         work
     }
 
@@ -138,10 +137,10 @@ impl<'a> Seats<'a> {
         let other = if beside == Affinity::All { "all" } else { "another" };
         let rates = [against, on].map(|cell| format::iops(cell.finding.iops));
         let rate = match ratio {
+            _ if ratio.is_one() => format!("keep their rate ({})", rates[0]),
             _ if ratio.is_less() || ratio.is_more() => {
                 format!("get {} of the {} on {other}", ratio.share(), rates[0])
             }
-            _ if ratio.is_one() => format!("keep their rate ({})", rates[0]),
             _ => format!("show no sure difference ({} on {other}, {})", rates[0], rates[1]),
         };
         Some(format!("{} {rate}{}", words(work), self.charge(on, against)))
@@ -151,8 +150,8 @@ impl<'a> Seats<'a> {
     fn charge(&self, on: &ExperimentCell, against: &ExperimentCell) -> String {
         let [here, there] = [on, against].map(|cell| cell.finding.run_charged_us.as_slice());
         match self.charges.times_means(here, there) {
-            Some(ratio) if ratio.is_less() || ratio.is_more() => format!(" at {} of the charge", ratio.share()),
             Some(ratio) if ratio.is_one() => " at the same charge".to_string(),
+            Some(ratio) if ratio.is_less() || ratio.is_more() => format!(" at {} of the charge", ratio.share()),
             _ => String::new(),
         }
     }

@@ -4,8 +4,9 @@ use record::Level;
 use serde::Serialize;
 use spec::{Direction, Join, Pattern, Rate};
 
+use super::ratio::{Ratio, Scale};
 use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
-use crate::{Interval, format, t95};
+use crate::{Interval, format};
 
 pub(super) const TELLER: Teller = Teller {
     asks: "What does each added member bring, and where does a path that they share take over?",
@@ -77,15 +78,14 @@ fn is_of(cell: &ExperimentCell, pattern: Pattern, rw: Direction) -> bool {
 fn rows_of(evidence: &Evidence, pattern: Pattern, rw: Direction) -> Vec<ScalingRow> {
     let cells: Vec<&ExperimentCell> = evidence.sound().filter(|cell| is_of(cell, pattern, rw)).collect();
     let Some(single) = cells.iter().find(|cell| cell.workload.twist.members == 1) else { return Vec::new() };
-    let reach = reach(&cells);
+    let scale = Scale::of(cells.iter().copied());
     let row = |cell: &&ExperimentCell| {
         let Interval { value, low, high } = cell.finding.mbps;
         let n = cell.workload.twist.members.max(1);
         let of_ideal = value / f64::from(n) / single.finding.mbps.value;
         // Below it by more than runs differ, and by enough to matter.
-        let [runs, of_single] = [cell, single].map(|cell| cell.finding.run_mbps.len().max(1) as f64);
-        let falls_short =
-            of_ideal < SCALES && of_ideal + of_ideal * reach * (1.0 / runs + 1.0 / of_single).sqrt() < 1.0;
+        let is_surely_less = |times: Ratio| times.is_known() && times.interval().high < f64::from(n);
+        let falls_short = of_ideal < SCALES && scale.times(&[cell], &[single]).is_some_and(is_surely_less);
         let limited_by = if falls_short { LimitedBy::Shared } else { LimitedBy::Device };
         let join = cell.workload.twist.join.unwrap_or(Join::Each);
         ScalingRow { n, rw, pattern, join, mbps: value, of_ideal, limited_by, low, high }
@@ -99,18 +99,6 @@ fn rows_of(evidence: &Evidence, pattern: Pattern, rw: Direction) -> Vec<ScalingR
         row.limited_by = LimitedBy::Device;
     }
     rows
-}
-
-/// How far a single run may be from the mean, as a share of it, at 95%: from the deviations of all cells together, since
-/// the few runs of one say little. 0 where no cell was run twice.
-fn reach(cells: &[&ExperimentCell]) -> f64 {
-    let (mut squares, mut freedom) = (0.0, 0);
-    for cell in cells {
-        let (runs, mean) = (&cell.finding.run_mbps, cell.finding.mbps.value);
-        squares += runs.iter().map(|run| (run / mean - 1.0).powi(2)).sum::<f64>();
-        freedom += runs.len().saturating_sub(1);
-    }
-    if freedom == 0 { 0.0 } else { t95(freedom) * (squares / freedom as f64).sqrt() }
 }
 
 fn is_shared(row: &ScalingRow) -> bool {
@@ -165,12 +153,16 @@ fn sentence(alone: &[&ScalingRow]) -> Option<String> {
     };
     let before = alone.iter().rev().find(|row| row.n < stopped.n)?;
     let scale = if before.n == 1 { "one member".to_string() } else { format!("{} members still scale", before.n) };
+    let all = match last.n > stopped.n {
+        true => format!(", and all {} reach {}", last.n, format::mbps(last.mbps)),
+        false => String::new(),
+    };
     let brings = (stopped.mbps - before.mbps) / f64::from(stopped.n - before.n) / first.mbps;
     Some(format!(
-        "{what}: {scale} ({}), and a shared path stops number {} at {}: it brings {} of what one gives.",
+        "{what}: {scale} ({}), and a shared path stops number {} at {}: it brings {} of what one gives{all}.",
         format::mbps(before.mbps),
         stopped.n,
-        format::mbps(last.mbps),
+        format::mbps(stopped.mbps),
         format::percent(brings.max(0.0))
     ))
 }

@@ -128,6 +128,12 @@ pub(super) fn notes<'a>(left_out: impl Iterator<Item = &'a LeftOut>) -> Vec<Stri
     reasons.into_iter().map(note).collect()
 }
 
+/// An answer: each clause as a sentence, or `otherwise` where there is none.
+pub(super) fn answer(clauses: impl IntoIterator<Item = Option<String>>, otherwise: &str) -> String {
+    let sentences: Vec<String> = clauses.into_iter().flatten().map(|clause| sentence(&clause)).collect();
+    if sentences.is_empty() { otherwise.to_string() } else { sentences.join(" ") }
+}
+
 /// A reason as a sentence of its own.
 pub(crate) fn sentence(why: &str) -> String {
     let mut letters = why.chars();
