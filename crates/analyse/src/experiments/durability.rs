@@ -175,15 +175,20 @@ impl<'a> Writes<'a> {
             };
             let word = cache_word(cache);
             let most = flushed.last()?;
-            let share = self.of_plain(most)?.share();
+            let share = self.of_plain(most)?;
             Some(match flushed.iter().rev().take_while(enough).last() {
                 Some(cell) => {
                     let (writes, share) = (cell.workload.twist.fdatasync, self.of_plain(cell)?.share());
                     format!("{word} ones get at least half of the plain rate from {writes} a flush on: {share}")
                 }
                 None => {
-                    let writes = most.workload.twist.fdatasync;
-                    format!("{word} ones do not surely get half of the plain rate even with {writes} a flush: {share}")
+                    let (writes, is_known, share) = (most.workload.twist.fdatasync, share.is_known(), share.share());
+                    match is_known {
+                        true => format!(
+                            "{word} ones do not surely get half of the plain rate even with {writes} a flush: {share}"
+                        ),
+                        false => format!("{word} ones get {share} of the plain rate with {writes} a flush"),
+                    }
                 }
             })
         };
