@@ -2,7 +2,6 @@
 //! seed.
 
 use std::ops::Range;
-use std::vec::Drain;
 
 use engine::{Operation, Request};
 use rand::Rng;
@@ -110,7 +109,8 @@ impl Offsets {
     pub(crate) fn fill_at_most(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
         let count = (free.len().min(most) as u64).min(self.left);
         self.left -= count;
-        let slots = free.drain(free.len() - count as usize..);
+        let left = free.len() - count as usize;
+        let slots = &free[left..];
         let (blocks, shape) = (self.blocks, self.shape);
         // Copies, which stay in registers through the batch.
         let mut random = self.random.clone();
@@ -135,6 +135,7 @@ impl Offsets {
             }
         }
         self.random = random;
+        free.truncate(left);
     }
 }
 
@@ -142,7 +143,7 @@ impl Shape {
     #[inline]
     fn fill(
         self,
-        slots: Drain<'_, u32>,
+        slots: &[u32],
         batch: &mut Vec<Request>,
         random: &mut Xoshiro256PlusPlus,
         mut next_block: impl FnMut(&mut Xoshiro256PlusPlus) -> u64,
@@ -153,9 +154,9 @@ impl Shape {
             Request { slot, operation, offset, length }
         };
         match operations {
-            Operations::All(operation) => batch.extend(slots.map(|slot| request(slot, random, operation))),
-            Operations::Mixed { read_share } => batch.extend(slots.map(|slot| {
-                let read = request(slot, random, Operation::Read);
+            Operations::All(operation) => batch.extend(slots.iter().map(|slot| request(*slot, random, operation))),
+            Operations::Mixed { read_share } => batch.extend(slots.iter().map(|slot| {
+                let read = request(*slot, random, Operation::Read);
                 let stays = random.next_u64() >> 32 < read_share;
                 if stays { read } else { Request { operation: Operation::Write, ..read } }
             })),
