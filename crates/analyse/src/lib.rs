@@ -70,6 +70,7 @@ pub use interval::t95;
 pub use judged::run_mbps;
 pub use ladder::levels;
 pub use limits::limits;
+pub use path::peak;
 pub use steady::{Burst, Steadiness, judge};
 
 use bottleneck::Evidence;

@@ -67,6 +67,11 @@ pub(crate) fn best<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<&
     cells.reduce(|best, cell| if cell.mbps.value > best.mbps.value { cell } else { best })
 }
 
+/// The cell that stands for how fast a direction is, over all paths; `None` where none of it is usable.
+pub fn peak(cells: &[CellFinding], rw: Direction) -> Option<&CellFinding> {
+    leading(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))
+}
+
 /// The cell that stands for the best: of those that were steady, or where none was, of all.
 pub(crate) fn leading<'a>(cells: impl Iterator<Item = &'a CellFinding> + Clone) -> Option<&'a CellFinding> {
     best(cells.clone().filter(|cell| cell.steady)).or_else(|| best(cells))

@@ -2,7 +2,7 @@
 
 use spec::Direction;
 
-use crate::path::{cache_word, leading, settings_words};
+use crate::path::{cache_word, peak, settings_words};
 use crate::{Advice, CellFinding, Curve, ExperimentFinding, format};
 
 /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
@@ -26,7 +26,7 @@ fn how_fast(cells: &[CellFinding], curves: &[Curve]) -> String {
 }
 
 fn fastest(rw: Direction, cells: &[CellFinding], curves: &[Curve]) -> Option<String> {
-    let best = leading(cells.iter().filter(|cell| cell.rw == rw && cell.usable()))?;
+    let best = peak(cells, rw)?;
     let same = |curve: &&Curve| {
         (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (best.pattern, rw, best.cache, best.iodepth)
     };

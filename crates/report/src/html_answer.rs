@@ -74,12 +74,10 @@ pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
 
 fn peak_tile(findings: &Findings, rw: Direction) -> Markup {
     let what = if rw == Direction::Read { "Peak read" } else { "Peak write" };
-    let fitting = findings.cells.iter().filter(|cell| cell.rw == rw && !cell.cached);
-    let best = fitting.max_by(|a, b| a.mbps.value.total_cmp(&b.mbps.value));
     let about = |c: &CellFinding| {
         format!("{}, {} blocks, depth {}", path_words(c.pattern, c.cache, c.rw), size(c.bs_bytes as f64), c.iodepth)
     };
-    match best {
+    match analyse::peak(&findings.cells, rw) {
         Some(cell) => tile(what, &number(cell.mbps.value), "MB/s", &about(cell)),
         None => tile(what, UNKNOWN, "", "not measured"),
     }

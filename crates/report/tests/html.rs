@@ -3,9 +3,10 @@
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
 
-use analyse::{Attribution, Findings};
+use analyse::{Attribution, CellFinding, Findings, Interval};
 use record::{Machine, Record};
 use sample_report::sample;
+use spec::Direction;
 
 /// What a page may weigh, plotly.js included.
 const MOST_BYTES: usize = 2_500_000;
@@ -167,6 +168,18 @@ fn a_study_without_records_still_makes_a_page() {
     assert!(page.contains("Nothing has been measured yet"));
     let text = page.split("<script").next().unwrap();
     assert!(!text.contains("<figure") && !text.contains("id=\"path\"") && !text.contains("NaN"));
+}
+
+#[test]
+fn the_key_figure_is_the_headlines_and_no_cell_that_nothing_rests_on() {
+    let (mut findings, records) = sample();
+    let peak = analyse::peak(&findings.cells, Direction::Read).unwrap().clone();
+    let faster = |mbps: f64| CellFinding { mbps: Interval { value: mbps, ..peak.mbps }, ..peak.clone() };
+    findings.cells.push(CellFinding { steady: false, ..faster(8_111.0) });
+    findings.cells.push(CellFinding { errors: 3, ..faster(8_222.0) });
+    let text = page(&findings, &records);
+    let tile = &text[text.find("Peak read").unwrap()..text.find("Peak write").unwrap()];
+    assert!(!tile.contains("8,111") && !tile.contains("8,222"), "{tile}");
 }
 
 #[test]
