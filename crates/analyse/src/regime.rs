@@ -92,14 +92,18 @@ impl<'a> Regimes<'a> {
 
 fn seen(cell: &CellFinding) -> Seen {
     let depth = f64::from(cell.total_depth().max(1));
-    Seen { depth, bytes: cell.bs_bytes as f64, time_us: cell.time_per_request_us() }
+    Seen { depth, bytes: cell.bs_bytes as f64, time_us: cell.time_per_request_us(), error: error(cell).unwrap_or(0.0) }
 }
 
 /// Relative standard error of a cell's mean, pooled over the cells with more than one run.
 fn noise(cells: &[&CellFinding]) -> f64 {
-    let repeated = cells.iter().filter(|cell| cell.runs > 1);
-    let squares: Vec<f64> = repeated.map(|c| (c.mbps.relative_reach() / t95(c.runs - 1)).powi(2)).collect();
+    let squares: Vec<f64> = cells.iter().filter_map(|cell| error(cell)).map(|error| error.powi(2)).collect();
     if squares.is_empty() { 0.0 } else { (squares.iter().sum::<f64>() / squares.len() as f64).sqrt() }
+}
+
+/// Relative standard error of a cell's mean; `None` of a single run.
+fn error(cell: &CellFinding) -> Option<f64> {
+    (cell.runs > 1).then(|| cell.mbps.relative_reach() / t95(cell.runs - 1))
 }
 
 fn base_depth(seen: &[Seen]) -> f64 {

@@ -45,6 +45,8 @@ pub(crate) struct Seen {
     pub depth: f64,
     pub bytes: f64,
     pub time_us: f64,
+    /// Relative standard error of its mean by its own runs; 0 of a single run.
+    pub error: f64,
 }
 
 impl Seen {
@@ -138,9 +140,15 @@ impl Scene {
         }
     }
 
-    /// How far a cell may be from a plateau and still stand on it.
-    pub fn reach(&self) -> f64 {
+    /// How far a rate may be from a plateau and still stand on it.
+    fn reach(&self) -> f64 {
         FLAT.max(3.0 * self.noise)
+    }
+
+    /// Whether a cell that is `off` (a share) from where the model has it speaks against the model: one whose own runs
+    /// disagree as far does not.
+    fn objects(&self, seen: &Seen, off: f64, flat: f64) -> bool {
+        off > flat.max(3.0 * self.noise.max(seen.error))
     }
 
     /// Where the highest of `rates` agree: the mean of those within reach of it, starting from the top.
@@ -171,14 +179,16 @@ impl Scene {
             && self.believes_ceiling(shape, shape.requests, Regime::Requests, &Seen::requests_per_us)
     }
 
-    /// A ceiling has two cells or more and few above. Its cells are all flat, but for a few; or where they turn
+    /// A ceiling has two cells or more on it and few above. Its cells are all flat, but for a few; or where they turn
     /// into it gently, those deep on it are, at more than one depth.
     fn believes_ceiling(&self, shape: &Shape, ceiling: Option<f64>, regime: Regime, of: &dyn Fn(&Seen) -> f64) -> bool {
         let Some(ceiling) = ceiling else { return true };
         let on: Vec<&Seen> = self.seen.iter().filter(|seen| shape.time(seen).1 == regime).collect();
-        let above = self.seen.iter().filter(|seen| of(seen) > ceiling * (1.0 + self.reach())).count();
-        let strays = |cells: &[&Seen]| cells.iter().filter(|seen| !self.stands_on(of(seen), ceiling)).count();
-        if on.len() < 2 || above > on.len() / STRAY {
+        let off = |seen: &Seen| of(seen) / ceiling - 1.0;
+        let above = self.seen.iter().filter(|seen| self.objects(seen, off(seen), FLAT)).count();
+        let strays = |cells: &[&Seen]| cells.iter().filter(|seen| self.objects(seen, off(seen).abs(), FLAT)).count();
+        let standing = on.iter().filter(|seen| self.stands_on(of(seen), ceiling)).count();
+        if standing < 2 || above > on.len() / STRAY {
             return false;
         }
         let is_deep = |seen: &&&Seen| shape.own_time(seen).is_none_or(|own| own < DEEP * shape.time(seen).0);
@@ -189,14 +199,10 @@ impl Scene {
 
     fn believes_parallelism(&self, shape: &Shape) -> bool {
         let (Some(most), Some(line)) = (shape.parallelism, shape.line) else { return true };
-        let reach = FLAT_PARALLELISM.max(3.0 * self.noise);
-        let waiting: Vec<f64> = self
-            .seen
-            .iter()
-            .filter(|seen| shape.time(seen).1 == Regime::Parallelism)
-            .map(|seen| speedup(shape.base_depth, line, seen) / most - 1.0)
-            .collect();
-        waiting.iter().filter(|off| off.abs() > reach).count() <= waiting.len() / STRAY
+        let off = |seen: &Seen| (speedup(shape.base_depth, line, seen) / most - 1.0).abs();
+        let waiting: Vec<&Seen> = self.seen.iter().filter(|seen| shape.time(seen).1 == Regime::Parallelism).collect();
+        let strays = waiting.iter().filter(|seen| self.objects(seen, off(seen), FLAT_PARALLELISM)).count();
+        strays <= waiting.len() / STRAY
     }
 
     /// Schwarz's criterion: misfit and a price for each constant; lower is better.

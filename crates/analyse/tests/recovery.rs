@@ -6,7 +6,7 @@ use analyse::{Bound, Findings, Interval, Limits, analyse};
 use built::{disk, normal, question, study};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::Environment;
+use record::{Environment, Record};
 use spec::{Bytes, Experiment, Pass, Question, SimulatedDisk};
 
 fn findings(constants: &str, question: &Question) -> (SimulatedDisk, Findings) {
@@ -95,6 +95,27 @@ fn both_limits_alone_leave_their_crossing() {
     let half = model::half_power_bs(&disk, &question().bs, 8).unwrap();
     assert!(findings.curves.iter().all(|curve| Bytes(curve.half_power_bs_bytes) == half));
     assert!(findings.curves.iter().all(|curve| curve.n_half_bytes.is_none()));
+}
+
+/// The same, where one cell was measured twice only and a stall fell into one of the two.
+#[test]
+fn a_cell_whose_own_runs_disagree_hides_no_limit() {
+    let disk = disk("fixed=1us,rate=100GB/s,disks=64,shared=42MB/s,iops=1000");
+    let kib = |sizes: &[u64]| sizes.iter().map(|kib| Bytes(kib * 1024)).collect();
+    let question = Question { bs: kib(&[4, 16, 32, 64, 256, 1024]), iodepth: vec![16, 32], ..question() };
+    let stalled = |record: &Record| record.run.workload.bs == Bytes(16_384) && record.run.workload.iodepth == 16;
+    let limits = |stall: &dyn Fn(u32) -> f64| {
+        let mut records = study(&disk, &question);
+        records.retain(|record| !stalled(record) || (record.run.repeat < 2 && record.run.pass == Pass::Plain));
+        records.iter_mut().filter(|record| stalled(record)).for_each(|record| {
+            record.elapsed_ns = (record.elapsed_ns as f64 / stall(record.run.repeat)) as u64;
+        });
+        analyse(&question, &Environment::default(), &records).limits[0].clone()
+    };
+    let once = limits(&|repeat| if repeat == 1 { 0.92 } else { 1.0 });
+    found("ceiling", once.ceiling_mbps, 42.0, 0.002);
+    found("requests", once.ceiling_iops, 1000.0, 0.002);
+    assert_eq!(limits(&|_| 0.96).ceiling_iops, None, "both its runs say that there is none");
 }
 
 #[test]

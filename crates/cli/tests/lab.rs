@@ -7,7 +7,7 @@ mod throttled;
 
 use serde_json::Value;
 
-use throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
+use throttled::{Begun, Limit, Loop, MIB, Throttle, once_or_twice, skip};
 
 /// How far the rates that a study returns may be from those that the device was given.
 const TOLERANCE: f64 = 0.02;
@@ -68,6 +68,10 @@ impl Case {
 
 #[test]
 fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
+    once_or_twice(measure);
+}
+
+fn measure() {
     // Half of the peak lies at BPS / (2 x IOPS) where both limits hold: 20,971 bytes.
     let wanted =
         [("bytes", Some(40 * MIB), None), ("requests", None, Some(1_000)), ("both", Some(40 * MIB), Some(1_000))];
