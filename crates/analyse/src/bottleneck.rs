@@ -10,7 +10,7 @@ use spec::EngineName;
 
 use crate::experiments::scaling::SHARED_PATH;
 use crate::half_power::depth_line;
-use crate::ladder::{is_of_the_host, ladder, level_name, limit_mbps, medium};
+use crate::ladder::{is_of_the_host, ladder, limit_mbps, medium};
 use crate::path::{Path, leading, settings_words};
 use crate::regime::{Regime, Regimes};
 use crate::{Bottleneck, CellFinding, Interval, LevelFinding, format};
@@ -62,7 +62,8 @@ struct Verdict {
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
     let mut ladder = ladder(evidence.levels, evidence.cells);
     let Some((path, regimes, cell)) = evidence.best() else {
-        if let Some(shared) = evidence.levels.iter().find(|level| level.name == SHARED_PATH) {
+        let is_shared = |level: &&Level| level.name == SHARED_PATH && level.attainable.is_none();
+        if let Some(shared) = evidence.levels.iter().find(is_shared) {
             return at_shared_path(ladder, shared);
         }
         let why = nothing_to_judge(evidence.cells);
@@ -91,7 +92,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judgement {
 
 /// What stops members side by side, where nothing else was measured.
 fn at_shared_path(mut ladder: Vec<LevelFinding>, shared: &Level) -> Judgement {
-    let level = level_name(shared);
+    let level = shared.full_name();
     ladder.iter_mut().filter(|known| known.level == level).for_each(|known| known.narrowest = true);
     let sentence = format!("What stops it: the {level}, {}.", shared.source);
     let why = format!("Members side by side do not add up any more: {}.", shared.source);
@@ -134,16 +135,13 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
     let rates = of_path.clone().filter_map(|level| Some((level, limit_mbps(level, path.rw)?)));
     let narrowest = rates.reduce(|low, next| if next.1 < low.1 { next } else { low });
     if let Some((level, limit)) = narrowest.filter(|(_, limit)| cell.mbps.value >= AT_PEAK * limit) {
-        let (name, mbps, share) = (level_name(level), format::mbps(limit), format::percent(cell.mbps.value / limit));
+        let (name, mbps, share) = (level.full_name(), format::mbps(limit), format::percent(cell.mbps.value / limit));
         let (why, short) = match level.attainable {
             // A part with a name of its own; which way the bytes go has been said.
-            Some(_) => {
-                let part = name.split(", ").next().unwrap_or(&name);
-                (
-                    format!("{share} of the {mbps} that get through {part} at best ({})", level.source),
-                    format!("{part}, through which {mbps} get at best; {share} of that was reached"),
-                )
-            }
+            Some(_) => (
+                format!("{share} of the {mbps} that get through {} at best ({})", level.name, level.source),
+                format!("{}, through which {mbps} get at best; {share} of that was reached", level.name),
+            ),
             None => {
                 let gives = if level.name == SHARED_PATH { "has been seen to give" } else { "advertises" };
                 (
@@ -167,12 +165,12 @@ fn at_advertised_peak(evidence: &Evidence<'_>, path: &Path<'_>, cell: &CellFindi
         reach(path, cell),
         format::iops(cell.iops),
         format::iops(pap),
-        level_name(level),
+        level.full_name(),
         level.source
     );
-    let short = format!("the {}, which admits {}; {share} of that was reached", level_name(level), format::iops(pap));
-    let falsified_by = wider(&format::iops(pap), &level_name(level));
-    Some(Verdict { level: level_name(level), why, short, falsified_by })
+    let short = format!("the {}, which admits {}; {share} of that was reached", level.full_name(), format::iops(pap));
+    let falsified_by = wider(&format::iops(pap), &level.full_name());
+    Some(Verdict { level: level.full_name(), why, short, falsified_by })
 }
 
 /// What would show that a level with a known limit is not what stops the path.
@@ -345,7 +343,7 @@ fn device_mbps(regimes: &Regimes<'_>) -> Option<f64> {
 fn next(evidence: &Evidence<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narrowest: &str) -> String {
     let of_level = |level: &Level| {
         let how = if level.attainable.is_some() { "by what gets through it" } else { "by its advertised peak" };
-        Some((level_name(level), limit_mbps(level, cell.rw)?, how))
+        Some((level.full_name(), limit_mbps(level, cell.rw)?, how))
     };
     let advertised = evidence.levels.iter().filter_map(of_level);
     let cores = usable_cpus(cell, evidence.cpus);

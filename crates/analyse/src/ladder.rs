@@ -40,7 +40,7 @@ pub(crate) fn with_measured(levels: &[Level], rows: &Rows) -> Vec<Level> {
     if let Some(link) = measured_link(rows) {
         let link = known_by_name(link, levels);
         let medium = medium(levels, Direction::Read);
-        let place = known.iter().position(|level| level_name(level) == medium).unwrap_or(known.len());
+        let place = known.iter().position(|level| level.full_name() == medium).unwrap_or(known.len());
         known.insert(place, link);
     }
     known.extend(shared_levels(rows));
@@ -51,8 +51,9 @@ pub(crate) fn with_measured(levels: &[Level], rows: &Rows) -> Vec<Level> {
 /// that level's limit that was seen, and none of its own.
 fn known_by_name(link: Level, levels: &[Level]) -> Level {
     let Some(seen) = link.attainable.map(|rate| rate.mbps()) else { return link };
-    let of_path = levels.iter().filter(|level| !is_of_the_host(level) && level.name != medium(levels, Direction::Read));
-    let limits = of_path.filter_map(|level| Some((level_name(level), limit_mbps(level, Direction::Read)?)));
+    let of_path =
+        levels.iter().filter(|level| !is_of_the_host(level) && level.full_name() != medium(levels, Direction::Read));
+    let limits = of_path.filter_map(|level| Some((level.full_name(), limit_mbps(level, Direction::Read)?)));
     match limits.reduce(|low, next| if next.1 < low.1 { next } else { low }) {
         Some((name, limit)) if seen >= AT_PEAK * limit => {
             let source = format!("{}: {} of what the {name} lets through", link.source, percent(seen / limit));
@@ -80,7 +81,7 @@ pub(crate) fn medium(levels: &[Level], rw: Direction) -> String {
     let of_path = || levels.iter().filter(|level| level.direction.is_none_or(|direction| direction == rw));
     let device = of_path().find(|level| level.name == DEVICE);
     let known = |level: &&Level| level.attainable.is_some() && !is_of_the_host(level);
-    device.or_else(|| of_path().next_back().filter(known)).map_or(DEVICE.to_string(), level_name)
+    device.or_else(|| of_path().next_back().filter(known)).map_or(DEVICE.to_string(), Level::full_name)
 }
 
 /// The lowest peak in MB/s that any level between the host and the medium advertises for `rw`.
@@ -93,16 +94,6 @@ pub(crate) fn is_of_the_host(level: &Level) -> bool {
     OF_THE_HOST.contains(&level.name.as_str())
 }
 
-/// A level's name, with its direction where it has one alone.
-pub(crate) fn level_name(level: &Level) -> String {
-    match level.direction {
-        Some(direction) if !level.name.contains(direction.word()) => {
-            format!("{} ({direction})", level.name)
-        }
-        _ => level.name.clone(),
-    }
-}
-
 /// The ladder, none marked yet: what was got through a level is the best of its direction, and through the
 /// memory also what a cache answered.
 pub(crate) fn ladder(levels: &[Level], cells: &[CellFinding]) -> Vec<LevelFinding> {
@@ -113,7 +104,7 @@ pub(crate) fn ladder(levels: &[Level], cells: &[CellFinding]) -> Vec<LevelFindin
         };
         let pap = Direction::ALL.iter().find_map(|rw| pap_mbps(level, *rw));
         LevelFinding {
-            level: level_name(level),
+            level: level.full_name(),
             pap_mbps: pap,
             rap_mbps: leading(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
             source: level.source.clone(),

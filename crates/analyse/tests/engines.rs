@@ -93,6 +93,23 @@ fn what_is_alike_is_said_to_be_alike() {
 }
 
 #[test]
+fn what_single_runs_say_names_no_fastest() {
+    let plain = |records: Vec<Record>, runs: u32| -> Vec<Record> {
+        let kept = |record: &Record| record.run.pass == Pass::Plain && record.run.repeat < runs;
+        records.into_iter().filter(kept).collect()
+    };
+    let answer = |records: &[Record]| findings(records).experiments[0].answer.clone();
+    let told = answer(&plain(records(), 1));
+    assert!(told.contains("no engine is surely faster than another"), "{told}");
+    // Of two runs each, one engine stalled in one of its own.
+    let mut stalled = plain(records(), 2);
+    let is_first = |record: &Record| record.run.repeat == 0 && record.engine == EngineName::IoUring;
+    stalled.iter_mut().filter(|record| is_first(record)).for_each(|record| record.elapsed_ns *= 2);
+    let told = answer(&stalled);
+    assert!(told.contains("io_uring and io_uring_sqpoll are fastest"), "{told}");
+}
+
+#[test]
 fn an_engine_whose_requests_failed_has_no_row() {
     let mut records = records();
     for record in records.iter_mut().filter(|record| record.engine == EngineName::Libaio) {

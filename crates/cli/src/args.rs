@@ -86,7 +86,7 @@ pub struct QuestionArgs {
     /// device,both; device where the target has no page cache]
     #[arg(long, value_delimiter = ',', value_parser = parse::<Cache>)]
     pub cache: Vec<Cache>,
-    /// Time for the whole study [default: 2m; 120m of virtual time for a simulated machine]
+    /// Time for the whole study [default: 2m; 120m of virtual time for a machine of the papers]
     #[arg(long, value_parser = parse::<Nanos>)]
     pub budget: Option<Nanos>,
     /// Time that each window stays open [default: the planner's choice, so that the runs fit the budget; 4s for a

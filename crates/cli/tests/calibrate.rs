@@ -70,6 +70,11 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
         "{}",
         predicted["bottleneck"]
     );
+    let names: Vec<&str> =
+        predicted["levels"].as_array().unwrap().iter().map(|level| level["level"].as_str().unwrap()).collect();
+    assert_eq!(names, ["shared path (read)", "shared path (write)", "device"]);
+    // Windows as of a study of the device itself, and not as long as the papers' disks need.
+    assert!(predicted["runs"].as_u64().unwrap() > 100, "{}", predicted["runs"]);
     for (bs, depth) in [("4KiB", "1"), ("64KiB", "1"), ("1MiB", "1")] {
         let rate = |target: &str, depth: &str, more: &[&str]| {
             let words = ["run", target, "--rw", "randread", "--bs", bs, "-o", depth, "-d", "2s", "--json"];

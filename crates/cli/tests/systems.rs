@@ -86,7 +86,7 @@ fn a_study_of_a_papers_machine_gives_the_papers_answer() {
     close(peak(&findings, "read", "device"), 23.7, 0.02);
     close(peak(&findings, "write", "device"), 22.5, 0.02);
     close(peak(&findings, "read", "both"), 23.7, 0.02);
-    assert_eq!(findings["bottleneck"]["level"], "Atlas 10K, reads");
+    assert_eq!(findings["bottleneck"]["level"], "Atlas 10K (read)");
     let levels = findings["levels"].as_array().unwrap();
     let named = |name: &str| levels.iter().find(|level| level["level"] == name).unwrap_or_else(|| panic!("no {name}"));
     assert_eq!(named("PCI")["pap_mbps"], 133.0);

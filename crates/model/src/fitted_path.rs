@@ -1,6 +1,6 @@
 //! When does a request to a [`Fitted`] device complete? Several devices alike, what they share, and the processor.
 //!
-//! A request, or the part of it that a stripe lays on one device, takes its time alone. It then leaves its device no
+//! A request, or all of it that a stripe lays on one device, takes its time alone. It then leaves its device no
 //! sooner than the device's gap after the one before it, and what all devices share no sooner than the bytes take
 //! there; last, the submitting processor takes it back, no sooner than that has paid for the one before. Each of
 //! these works while the one before it does (cut-through), so a request alone loses nothing.
@@ -79,6 +79,8 @@ pub struct FittedPath {
     processors: f64,
     /// When each device last let something go.
     devices: Vec<Moment>,
+    /// Bytes of the request that is just being laid out on each of them.
+    shares: Vec<u32>,
     /// When the submitting processors have paid for what came back.
     paid: Moment,
     agenda: BinaryHeap<Reverse<Part>>,
@@ -104,6 +106,7 @@ impl FittedPath {
             ways: [way(Direction::Read), way(Direction::Write)],
             processors: f64::from(arrangement.threads.min(fitted.device.processors).max(1)),
             devices: vec![Moment::default(); arrangement.devices.max(1) as usize],
+            shares: vec![0; arrangement.devices.max(1) as usize],
             arrangement,
             paid: Moment::default(),
             agenda: BinaryHeap::new(),
@@ -136,6 +139,18 @@ impl FittedPath {
                 let bytes = self.arrangement.bytes.max(1);
                 (((offset / bytes).min(devices - 1)) as u32, bytes - offset % bytes)
             }
+        }
+    }
+
+    /// Lays a range out. What a stripe lays on one device of a request is one transfer: its chunks follow each other
+    /// there, and the kernel merges them.
+    fn lay(&mut self, mut offset: u64, mut left: u32) {
+        self.shares.fill(0);
+        while left > 0 {
+            let (device, reach) = self.device_of(offset);
+            let length = u64::from(left).min(reach) as u32;
+            self.shares[device as usize] += length;
+            (offset, left) = (offset + u64::from(length), left - length);
         }
     }
 
@@ -217,16 +232,14 @@ impl Path for FittedPath {
         }
         self.in_flight[token as usize] = InFlight { parts: 0, bytes, writes };
         self.count += 1;
-        let (mut offset, mut left) = (request.offset, bytes);
-        loop {
-            let (device, reach) = self.device_of(offset);
-            let length = u64::from(left).min(reach) as u32;
-            let at = now.after_ps(self.alone_ps(writes, length));
-            self.in_flight[token as usize].parts += 1;
-            self.add(Part { at, sequence: 0, stage: Stage::OffDevice, token, device, length });
-            (offset, left) = (offset + u64::from(length), left - length);
-            if left == 0 {
-                break;
+        self.lay(request.offset, bytes);
+        for device in 0..self.shares.len() {
+            let length = self.shares[device];
+            // A request beyond the end moves nothing, and comes back from the first device.
+            if length > 0 || (bytes == 0 && device == 0) {
+                let at = now.after_ps(self.alone_ps(writes, length));
+                self.in_flight[token as usize].parts += 1;
+                self.add(Part { at, sequence: 0, stage: Stage::OffDevice, token, device: device as u32, length });
             }
         }
     }

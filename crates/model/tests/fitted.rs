@@ -89,21 +89,27 @@ fn what_is_simulated_is_the_closed_form() {
 }
 
 #[test]
-fn a_stripe_splits_requests_and_waits_for_all_parts() {
-    let fitted = fitted(&[("path.random-direct-read.charged_us", "0"), ("path.random-direct-read.wait_us", "0")]);
+fn a_stripe_splits_requests_among_devices_and_waits_for_all() {
+    let alone = [("path.random-direct-read.charged_us", "0"), ("path.random-direct-read.wait_us", "0")];
     let arrangement = Arrangement { chunk: Some(64 << 10), ..arrangement(4, 1) };
-    let mut path = FittedPath::new(&fitted, arrangement);
-    assert_eq!(path.bytes(), 4 << 30);
-    let read = |token, offset, length| Submission { token, operation: Operation::Read, offset, length };
-    // 256 KiB from the middle of a chunk on: five parts, the largest takes 80 + 64 x 2 us; the shared part is slower.
-    path.submit(Moment::default(), read(0, 32 << 10, 256 << 10));
-    let done = path.pop().unwrap();
-    assert_eq!((done.token, done.bytes), (0, 256 << 10));
-    let us = done.at.ps() as f64 / 1e6;
-    let least = 208.0;
-    let most = 144.0 + 262_144.0 / 900.0;
-    assert!(us > least && us < most + 1.0, "{us}");
-    assert!(path.pop().is_none());
+    let time_us = |fitted: &Fitted, offset: u64, length: u32| {
+        let mut path = FittedPath::new(fitted, arrangement);
+        assert_eq!(path.bytes(), 4 << 30);
+        path.submit(Moment::default(), Submission { token: 0, operation: Operation::Read, offset, length });
+        let done = path.pop().unwrap();
+        assert_eq!((done.token, done.bytes), (0, length));
+        assert!(path.pop().is_none());
+        done.at.ps() as f64 / 1e6
+    };
+    // 80 us and 2 us a KiB, for as much as the busiest device has of it: its chunks go as one transfer.
+    let wide = fitted(&[&alone[..], &[("shared.read_mbps", "1e6")]].concat());
+    for (from_kib, kib, most_kib) in [(0, 64, 64), (32, 64, 32), (0, 256, 64), (32, 256, 64), (0, 1024, 256)] {
+        let (found, expected) = (time_us(&wide, from_kib << 10, kib << 10), 80.0 + 2.0 * f64::from(most_kib));
+        assert!((found - expected).abs() < 1.5, "{kib} KiB from {from_kib} on: {found}, not {expected}");
+    }
+    // Three of the four wait for what they share: 64 KiB each at 900 MB/s.
+    let found = time_us(&fitted(&alone), 0, 256 << 10);
+    assert!((found - 208.0 - 3.0 * 65_536.0 / 900.0).abs() < 0.1, "{found}");
 }
 
 #[test]

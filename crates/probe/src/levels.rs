@@ -255,14 +255,12 @@ fn limit_level(
     })
 }
 
-/// Puts the data sheet's figure on the last level of the path, the medium.
+/// Puts the data sheet's figure on the medium: the levels of that name, for either direction, or the last of the path.
 pub fn with_peak(levels: &mut [Level], peak: Rate) {
-    let at = levels.iter().position(|level| level.name == DEVICE);
-    let medium = match at {
-        Some(at) => levels.get_mut(at),
-        None => levels.last_mut(),
-    };
-    if let Some(medium) = medium {
+    let last = levels.len().saturating_sub(1);
+    let is_named = levels.iter().any(|level| level.name == DEVICE);
+    let is_medium = |at: usize, level: &Level| if is_named { level.name == DEVICE } else { at == last };
+    for (_, medium) in levels.iter_mut().enumerate().filter(|(at, level)| is_medium(*at, level)) {
         medium.pap = Some(peak);
         medium.source = "given by --peak".to_string();
     }

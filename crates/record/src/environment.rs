@@ -171,3 +171,13 @@ pub struct Level {
     /// Where the figure comes from, or why there is none.
     pub source: String,
 }
+
+impl Level {
+    /// Its name, with its direction where it holds for one alone.
+    pub fn full_name(&self) -> String {
+        match self.direction {
+            Some(direction) if !self.name.contains(direction.word()) => format!("{} ({direction})", self.name),
+            _ => self.name.clone(),
+        }
+    }
+}

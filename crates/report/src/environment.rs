@@ -28,7 +28,7 @@ pub fn environment_text(environment: &Environment, out: &mut impl Write) -> io::
         "\nThe path, from the application to the medium, with the peak advertised performance of each level:"
     )?;
     for level in &environment.levels {
-        writeln!(out, "  {:<24} {:>14}  {}", level.name, advertised(level), level.source)?;
+        writeln!(out, "  {:<24} {:>14}  {}", level.full_name(), advertised(level), level.source)?;
     }
     for note in &environment.notes {
         writeln!(out, "Note: {note}.")?;

@@ -1,8 +1,11 @@
 //! `engines`: which way of issuing requests is fastest, and which is cheapest?
 
+use std::ops::Deref;
+
 use spec::EngineName;
 
-use super::{Axis, EngineRow, Evidence, Line, Picture, PictureKind, Point, Rows, Teller, Told};
+use super::ratio::Scale;
+use super::{Axis, EngineRow, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told};
 use crate::{Interval, format};
 
 pub(super) const TELLER: Teller = Teller {
@@ -31,49 +34,65 @@ fn work(row: &EngineRow) -> Work {
     Work { is_buffered: !row.cache.direct(), iodepth: row.iodepth, bs_bytes: row.bs_bytes }
 }
 
-fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
-    let mut found: Vec<EngineRow> = evidence
-        .sound()
-        .map(|cell| {
-            let finding = &cell.finding;
-            let Interval { value: mbps, low, high } = finding.mbps;
-            EngineRow {
-                // What `auto` becomes and what a simulated disk carries all with is the cell's; what differs is asked.
-                engine: cell.workload.engine,
-                pattern: cell.workload.rw.pattern(),
-                cache: cell.workload.cache,
-                bs_bytes: cell.workload.bs.0,
-                iodepth: cell.workload.iodepth,
-                mbps,
-                low,
-                high,
-                iops: finding.iops,
-                p50_us: finding.latency_us.p50,
-                p99_us: finding.latency_us.p99,
-                charged_us: finding.charged_us,
-                soaker_us: finding.soaker_us,
-            }
-        })
-        .collect();
-    found.sort_by_key(|row| (work(row), row.engine));
-    rows.engines.clone_from(&found);
-    let mut works: Vec<Work> = found.iter().map(work).collect();
-    works.dedup();
-    let at = |work_wanted: &Work| -> Vec<EngineRow> {
-        found.iter().copied().filter(|row| work(row) == *work_wanted).collect()
-    };
-    let groups: Vec<(Work, Vec<EngineRow>)> = works.iter().map(|work| (*work, at(work))).collect();
-    Told { answer: answer(&groups), pictures: pictures(&groups) }
+/// A row and the throughput of each run behind it.
+#[derive(Clone, Copy)]
+struct Measured<'a> {
+    row: EngineRow,
+    runs: &'a [f64],
 }
 
-fn answer(groups: &[(Work, Vec<EngineRow>)]) -> String {
+impl Deref for Measured<'_> {
+    type Target = EngineRow;
+
+    fn deref(&self) -> &EngineRow {
+        &self.row
+    }
+}
+
+/// All engines at the same work.
+type Group<'a> = (Work, Vec<Measured<'a>>);
+
+fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
+    let mut found: Vec<Measured> =
+        evidence.sound().map(|cell| Measured { row: row(cell), runs: &cell.finding.run_mbps }).collect();
+    found.sort_by_key(|measured| (work(measured), measured.engine));
+    rows.engines.extend(found.iter().map(|measured| measured.row));
+    let mut works: Vec<Work> = found.iter().map(|measured| work(measured)).collect();
+    works.dedup();
+    let at = |wanted: Work| (wanted, found.iter().copied().filter(|measured| work(measured) == wanted).collect());
+    let groups: Vec<Group> = works.into_iter().map(at).collect();
+    Told { answer: answer(&groups, &Scale::of(evidence.sound())), pictures: pictures(&groups) }
+}
+
+fn row(cell: &ExperimentCell) -> EngineRow {
+    let finding = &cell.finding;
+    let Interval { value: mbps, low, high } = finding.mbps;
+    EngineRow {
+        // What `auto` becomes and what a simulated disk carries all with is the cell's; what differs is asked.
+        engine: cell.workload.engine,
+        pattern: cell.workload.rw.pattern(),
+        cache: cell.workload.cache,
+        bs_bytes: cell.workload.bs.0,
+        iodepth: cell.workload.iodepth,
+        mbps,
+        low,
+        high,
+        iops: finding.iops,
+        p50_us: finding.latency_us.p50,
+        p99_us: finding.latency_us.p99,
+        charged_us: finding.charged_us,
+        soaker_us: finding.soaker_us,
+    }
+}
+
+fn answer(groups: &[Group], scale: &Scale) -> String {
     let mut sentences = Vec::new();
     // The busiest direct work decides on throughput and cost, the idlest on latency.
-    let is_direct = |(work, rows): &&(Work, Vec<EngineRow>)| !work.is_buffered && rows.len() > 1;
+    let is_direct = |(work, rows): &&Group| !work.is_buffered && rows.len() > 1;
     let smallest = groups.iter().filter(is_direct).map(|(work, _)| work.bs_bytes).min();
     let of_size = || groups.iter().filter(is_direct).filter(|(work, _)| Some(work.bs_bytes) == smallest);
     if let Some((work, rows)) = of_size().max_by_key(|(work, _)| work.iodepth).filter(|(work, _)| work.iodepth > 1) {
-        sentences.push(busy(work, rows));
+        sentences.push(busy(work, rows, scale));
         sentences.extend(polling(rows));
     }
     if let Some((_, rows)) = of_size().find(|(work, _)| work.iodepth == 1) {
@@ -81,9 +100,9 @@ fn answer(groups: &[(Work, Vec<EngineRow>)]) -> String {
         let time = format::time_us(soonest.best.p50_us);
         sentences.push(format!("One at a time, {} soonest: {time} in the median.", soonest.verb("answer")));
     }
-    let is_buffered = |(work, rows): &&(Work, Vec<EngineRow>)| work.is_buffered && rows.len() > 1;
+    let is_buffered = |(work, rows): &&Group| work.is_buffered && rows.len() > 1;
     if let Some((work, rows)) = groups.iter().find(is_buffered) {
-        let told = |row: &EngineRow| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
+        let told = |row: &Measured| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
         let parts: Vec<String> = rows.iter().map(told).collect();
         let size = format::size(work.bs_bytes as f64);
         sentences.push(format!("In order through the page cache, {size} at a time: {}.", parts.join(", ")));
@@ -97,9 +116,12 @@ fn answer(groups: &[(Work, Vec<EngineRow>)]) -> String {
     }
 }
 
-fn busy(work: &Work, rows: &[EngineRow]) -> String {
+fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> String {
     let what = format!("{} requests of {} at a time", work.iodepth, format::size(work.bs_bytes as f64));
-    let fastest = Winners::of(rows, |row| row.iops, |row, best| row.high >= best.low && row.low < row.high);
+    // Nobody beats whom the runs do not say to be slower.
+    let ties =
+        |row: &Measured, best: &Measured| scale.times_means(best.runs, row.runs).is_none_or(|times| !times.is_more());
+    let fastest = Winners::of(rows, |row| row.iops, ties);
     let cheapest = Winners::of(rows, |row| -cost_us(row), |_, _| false);
     let rate = format::iops(fastest.best.iops);
     let slowest = rows.iter().map(|row| row.iops).fold(f64::INFINITY, f64::min);
@@ -114,10 +136,10 @@ fn busy(work: &Work, rows: &[EngineRow]) -> String {
 }
 
 /// What a polling engine costs against the one that waits for interrupts.
-fn polling(rows: &[EngineRow]) -> Option<String> {
+fn polling(rows: &[Measured]) -> Option<String> {
     let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0)?;
-    let is_polled = |row: &&EngineRow| matches!(row.engine, EngineName::Sqpoll | EngineName::Iopoll);
-    let told = |row: &EngineRow| format!("{} {} times", row.engine, format::two_digits(cost_us(row) / cost_us(usual)));
+    let is_polled = |row: &&Measured| matches!(row.engine, EngineName::Sqpoll | EngineName::Iopoll);
+    let told = |row: &Measured| format!("{} {} times", row.engine, format::two_digits(cost_us(row) / cost_us(usual)));
     let parts: Vec<String> = rows.iter().filter(is_polled).map(told).collect();
     (!parts.is_empty()).then(|| format!("Polling costs, beside io_uring's interrupts: {}.", parts.join(", ")))
 }
@@ -133,13 +155,13 @@ struct Winners<'a> {
 impl<'a> Winners<'a> {
     /// The best by `measure`, all within a share of it, and those that `ties` with it.
     fn of(
-        rows: &'a [EngineRow],
+        rows: &'a [Measured],
         measure: impl Fn(&EngineRow) -> f64,
-        ties: impl Fn(&EngineRow, &EngineRow) -> bool,
+        ties: impl Fn(&Measured, &Measured) -> bool,
     ) -> Self {
         let best = rows.iter().max_by(|one, other| measure(one).total_cmp(&measure(other))).expect("there is a row");
         let limit = measure(best) - measure(best).abs() * ALIKE;
-        let wins = |row: &&EngineRow| measure(row) >= limit || ties(row, best);
+        let wins = |row: &&Measured| measure(row) >= limit || ties(row, best);
         let names: Vec<_> = rows.iter().filter(wins).map(|row| row.engine.word()).collect();
         Self { is_everybody: names.len() == rows.len() && rows.len() > 2, names, best }
     }
@@ -176,7 +198,7 @@ fn bounds(row: &EngineRow) -> String {
     }
 }
 
-fn pictures(groups: &[(Work, Vec<EngineRow>)]) -> Vec<Picture> {
+fn pictures(groups: &[Group]) -> Vec<Picture> {
     let name = |work: &Work| {
         let way = if work.is_buffered { "buffered and in order" } else { "direct" };
         format!("{way}, {} × {}", work.iodepth, format::size(work.bs_bytes as f64))

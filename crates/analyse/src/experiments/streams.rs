@@ -102,7 +102,7 @@ fn among_readers(cells: &[&ExperimentCell], scale: &Scale) -> Option<String> {
     let direct = cells.iter().filter(|cell| cell.workload.cache.direct() && cell.workload.twist.randoms > 0);
     let most = direct.max_by_key(readers)?;
     let share = scale.times(&[most], &[alone(cells, most)?])?;
-    let kept = match share.is_more() || share.is_less() {
+    let kept = match share.is_more() || share.is_less() || !share.is_known() {
         true => format!("keeps {}", share.share()),
         false => "loses nothing that could be told from chance".to_string(),
     };

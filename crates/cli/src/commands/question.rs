@@ -18,7 +18,7 @@ const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
 /// The question that the flags ask.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
-    let machine = matches!(args.target, Target::System(_));
+    let machine = is_of_a_paper(&args.target);
     let budget = args.budget.unwrap_or(if machine { BUDGET_OF_A_MACHINE } else { USUAL_BUDGET });
     if budget < LEAST_BUDGET {
         bail!("--budget {budget} is too little to measure anything; give at least {LEAST_BUDGET}");
@@ -57,10 +57,14 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     })
 }
 
+/// Whether it is simulated from parts, as the papers' machines are, and not from a study.
+fn is_of_a_paper(target: &Target) -> bool {
+    matches!(target, Target::System(system) if !model::Fitted::is_told_by(&system.text))
+}
+
 /// Powers of two from 4 KiB to 1 MiB; of a paper's machine from the papers' smallest request on.
 fn usual_sizes(target: &Target) -> Vec<Bytes> {
-    let papers = matches!(target, Target::System(system) if !model::Fitted::is_told_by(&system.text));
-    (if papers { 11 } else { 12 }..=20).map(|power| Bytes(1 << power)).collect()
+    (if is_of_a_paper(target) { 11 } else { 12 }..=20).map(|power| Bytes(1 << power)).collect()
 }
 
 fn once_each<T: Copy + Ord>(words: &[T]) -> Vec<T> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use engine::Simulated;
 use model::{Arrangement, Fitted, FittedPath};
+use probe::DEVICE;
 use record::{Device, Environment, Level, Machine as Computer, Surroundings, TargetKind};
 use spec::{
     Affinity, Bytes, Direction, DiskArray, Fadvise, Join, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
@@ -38,6 +39,11 @@ const CANNOT: [(&str, &str); 12] = [
     ("copies", "a calibrated device tells nothing of copies, since its study made none"),
     ("engines", "a calibrated device issues requests in one way, whatever the engine"),
 ];
+
+fn level(name: &str, mbps: Option<f64>, direction: Option<Direction>, source: String) -> Level {
+    let attainable = mbps.map(|mbps| Rate(mbps * 1e6));
+    Level { name: name.to_string(), attainable, direction, source, ..Level::default() }
+}
 
 /// One or several of a fitted device.
 pub struct Calibrated {
@@ -103,25 +109,24 @@ impl Calibrated {
         Ok((devices, each && devices > 1))
     }
 
-    fn level(&self, name: String, rate: Option<f64>, direction: Direction, source: String) -> Level {
-        let attainable = rate.map(|mbps| Rate(mbps * 1e6));
-        Level { name, attainable, direction: Some(direction), source, ..Level::default() }
-    }
-
     fn levels(&self) -> Vec<Level> {
-        let disks = f64::from(self.setup.disks);
         let shared = Direction::ALL.iter().filter_map(|direction| {
             let mbps = self.fitted.shared.mbps(*direction)?;
             let source = format!("what devices share lets {mbps} MB/s of {direction}s through");
-            Some(self.level(format!("shared path, {direction}s"), Some(mbps), *direction, source))
+            Some(level("shared path", Some(mbps), Some(*direction), source))
         });
-        let device = Direction::ALL.iter().map(|direction| {
+        let most = |direction: Direction| {
             let of = self.fitted.path.iter().filter(|(key, _)| key.ends_with(direction.word()));
-            let most = of.filter_map(|(_, passage)| passage.ceiling_mbps).reduce(f64::max).map(|mbps| mbps * disks);
-            let source = "as its study saw it".to_string();
-            self.level(format!("{}, {direction}s", self.called()), most, *direction, source)
-        });
-        shared.chain(device).collect()
+            let mbps = of.filter_map(|(_, passage)| passage.ceiling_mbps).reduce(f64::max);
+            mbps.map(|mbps| mbps * f64::from(self.setup.disks))
+        };
+        let device = |mbps, direction| level(DEVICE, mbps, direction, format!("{} as its study saw it", self.called()));
+        let [read, write] = [Direction::Read, Direction::Write];
+        let devices = match (most(read), most(write)) {
+            (None, None) => vec![device(None, None)],
+            (reads, writes) => vec![device(reads, Some(read)), device(writes, Some(write))],
+        };
+        shared.chain(devices).collect()
     }
 
     fn called(&self) -> String {

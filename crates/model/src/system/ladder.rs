@@ -150,6 +150,5 @@ fn both(rung: impl Fn(Operation) -> Rung) -> Vec<Rung> {
     if figures(&reads) == figures(&writes) {
         return vec![Rung { operation: None, ..reads }];
     }
-    let named = |rung: Rung, words: &str| Rung { name: format!("{}, {words}", rung.name), ..rung };
-    vec![named(reads, "reads"), named(writes, "writes")]
+    vec![reads, writes]
 }
