@@ -263,7 +263,9 @@ fn at_full_device(path: &Path<'_>, regimes: &Regimes<'_>, cell: &CellFinding) ->
             } else {
                 format!("about {} requests side by side", format::two_digits(most))
             };
-            let larger = device_mbps(regimes).filter(|mbps| *mbps > cell.mbps.value);
+            // What was seen of larger blocks counts more than what the line promises of them.
+            let is_largest = path.usable().all(|other| other.bs_bytes <= cell.bs_bytes);
+            let larger = device_mbps(regimes).filter(|mbps| is_largest && *mbps > cell.mbps.value);
             let larger = larger.map_or(String::new(), |mbps| {
                 format!("; larger blocks alone could bring it to {}", format::mbps(mbps))
             });

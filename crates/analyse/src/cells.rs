@@ -81,7 +81,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
     let plain: Vec<&Record> = of_pass(Pass::Plain).collect();
     let first = plain.first()?;
-    let valid: Vec<&Record> = plain.iter().copied().filter(|r| r.elapsed_ns > 0 && r.bytes > 0 && r.ios > 0).collect();
+    let valid: Vec<&Record> = plain.iter().copied().filter(|record| counts(record)).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
     let run_mbps = judged.run_mbps();
@@ -129,6 +129,11 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         series_step_ms: first.series.step_ns as f64 / 1e6,
     };
     Some(Gathered { finding, opened_cached: opened_cached(&plain), processors: Processors::of(records) })
+}
+
+/// Whether a run moved anything, so that it has a rate.
+pub(crate) fn counts(record: &Record) -> bool {
+    record.elapsed_ns > 0 && record.bytes > 0 && record.ios > 0
 }
 
 fn latency(records: &[&Record]) -> LatencySummary {

@@ -72,7 +72,7 @@ impl Prior {
     /// A cell's own variance drawn towards the prior, and the degrees of freedom of the result.
     pub fn moderated(&self, variance: f64, freedom: usize) -> (f64, f64) {
         if self.freedom.is_infinite() {
-            return (self.variance, f64::INFINITY);
+            return self.pooled;
         }
         let freedom = freedom as f64;
         let total = self.freedom + freedom;

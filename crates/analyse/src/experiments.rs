@@ -19,6 +19,7 @@ mod mirror;
 mod price;
 mod processors;
 mod ratio;
+mod rounds;
 mod rows;
 pub(crate) mod scaling;
 mod section;
@@ -28,7 +29,7 @@ mod zones;
 use std::collections::BTreeMap;
 
 use record::{Environment, Record};
-use spec::{EngineName, Experiment, Question, Workload};
+use spec::{EngineName, Experiment, Pass, Question, Workload};
 
 pub use alignment::AlignmentRow;
 pub use buffered::BufferedRow;
@@ -45,7 +46,7 @@ pub use section::{Axis, ExperimentFinding, Line, Picture, PictureKind, Point};
 pub use streams::StreamRow;
 
 use crate::CellFinding;
-use crate::cells::cell_of;
+use crate::cells::{cell_of, counts};
 
 /// What an experiment has to go by.
 pub(crate) struct Evidence<'a> {
@@ -60,6 +61,14 @@ pub(crate) struct ExperimentCell<'a> {
     pub workload: Workload,
     pub finding: CellFinding,
     pub records: Vec<&'a Record>,
+}
+
+impl ExperimentCell<'_> {
+    /// Its plain runs that moved anything: the round and the logarithm of the rate of each.
+    fn runs(&self) -> Vec<rounds::Run> {
+        let counted = self.records.iter().filter(|record| record.run.pass == Pass::Plain && counts(record));
+        counted.zip(&self.finding.run_mbps).map(|(record, mbps)| (record.run.repeat, mbps.ln())).collect()
+    }
 }
 
 /// What an experiment says.

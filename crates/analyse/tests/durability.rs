@@ -102,6 +102,21 @@ fn half_of_the_rate_is_reached_from_a_number_on_and_not_by_chance_below_it() {
     assert!(once.contains("direct ones get 90% (by one run each) of the plain rate with 256 a flush"), "{once}");
 }
 
+/// Others have the disk for the whole of the second round, and it comes back in the third.
+#[test]
+fn a_slow_round_hides_no_difference() {
+    let mut runs = [
+        runs(Cache::Device, 1, usual(), PLAIN_MBPS, 0.02),
+        runs(Cache::None, 1, usual(), 50.0, 0.02),
+        flushed([0.05, 0.2, 0.45, 0.7, 0.9], 0.02),
+    ];
+    let slow = |record: &&mut Record| record.run.repeat == 1;
+    runs.iter_mut().flatten().filter(slow).for_each(|record| record.elapsed_ns *= 3);
+    let answer = answer(&runs);
+    assert!(answer.contains("durable one by one are, direct, 2.00 times"), "{answer}");
+    assert!(answer.contains("at least half of the plain rate from 64 a flush on: 70%"), "{answer}");
+}
+
 #[test]
 fn single_runs_show_their_ratio_and_no_judgement() {
     let mut once = [

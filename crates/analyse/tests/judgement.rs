@@ -70,7 +70,16 @@ fn a_full_processor_stops_the_path() {
 fn a_disk_that_serves_one_at_a_time_is_the_device() {
     let findings = findings("fixed=80us,rate=500MB/s", vec![level("device", None)]);
     assert_eq!(narrowest(&findings), "device");
-    assert!(findings.bottleneck.why.contains("one request at a time"), "{}", findings.bottleneck.why);
+    let why = &findings.bottleneck.why;
+    assert!(why.contains("one request at a time") && why.contains("larger blocks alone could bring it to"), "{why}");
+}
+
+#[test]
+fn larger_blocks_that_were_seen_to_be_slower_are_not_promised_to_help() {
+    let own = |bytes: f64| bytes / (80e-6 + bytes / 500e6);
+    let findings = findings_of(|bytes, _| own(bytes) * if bytes > 524_288.0 { 0.9 } else { 1.0 });
+    let why = &findings.bottleneck.why;
+    assert!(why.contains("one request at a time") && !why.contains("larger blocks"), "{why}");
 }
 
 #[test]

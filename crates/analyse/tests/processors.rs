@@ -17,7 +17,9 @@ fn runs(affinity: Affinity, threads: u32, rate: f64, charge: f64, chance: f64) -
     let (rw, cache, bs) = (Rw::Randread, Cache::Device, Bytes(4096));
     let workload = Workload { rw, cache, bs, iodepth: 32 / threads, threads, twist, ..Workload::default() };
     let run = |repeat: u32| {
-        let off = 1.0 + chance * (f64::from(repeat) - 1.0);
+        // Chance that each seat has for itself, and that no round has in common.
+        let turn = (repeat + threads + affinity as u32) % 3;
+        let off = 1.0 + chance * (f64::from(turn) - 1.0);
         let rate = ALL_MBPS * 1e6 * rate * off;
         let mut record = record_at(&disk("fixed=80us,rate=500MB/s"), workload, repeat, Pass::Plain, rate);
         record.run.experiment = Some(Experiment::Processors);
@@ -55,7 +57,7 @@ fn rate_and_charge_of_each_seat_come_back() {
         "{answer}"
     );
     assert!(answer.contains("by 2 threads get 50% (49% to 51%) of the 146,484 IOPS on all"), "{answer}");
-    assert!(answer.contains("IOPS on all at 90% (89% to 91%) of the charge"), "{answer}");
+    assert!(answer.contains("IOPS on all at 90% (88% to 92%) of the charge"), "{answer}");
     let interrupt = answer.split(". ").find(|sentence| sentence.starts_with("Submitted on")).expect("no such sentence");
     assert!(interrupt.contains("get 80%") && interrupt.contains("IOPS on another at 75%"), "{interrupt}");
 }

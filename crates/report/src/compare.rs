@@ -14,6 +14,7 @@ use analyse::{
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::Style;
+use crate::terminal::Noun;
 
 /// Lines on a screen, the prompt left out.
 const SCREEN: usize = 40;
@@ -26,17 +27,22 @@ const CASES: usize = 3;
 /// Marks what is beyond chance and beyond the practical threshold.
 const DIFFERENT: &str = " *";
 
+const STUDIES: Noun = Noun("study", "studies");
+const LINES: Noun = Noun("line", "lines");
+const PATHS: Noun = Noun("path", "paths");
+const CELLS: Noun = Noun("cell; --json and --html have it", "cells; --json and --html have them all");
+
 /// A part of the screen: a heading, lines, and how many of them stay at least.
 struct Part {
     heading: Option<String>,
     lines: Vec<String>,
-    noun: &'static str,
+    noun: Noun,
     shown: usize,
     least: usize,
 }
 
 impl Part {
-    fn new(heading: Option<String>, lines: Vec<String>, noun: &'static str, least: usize) -> Self {
+    fn new(heading: Option<String>, lines: Vec<String>, noun: Noun, least: usize) -> Self {
         let shown = lines.len();
         Self { heading, shown, least: least.min(shown), lines, noun }
     }
@@ -90,7 +96,7 @@ fn print(part: &Part, width: usize, colour: bool, out: &mut (impl Write + ?Sized
     }
     match part.lines.len() - part.shown {
         0 => Ok(()),
-        hidden => writeln!(out, "{}", cut(&format!("  ... and {hidden} more {}", part.noun), width)),
+        hidden => writeln!(out, "{}", cut(&part.noun.more(hidden), width)),
     }
 }
 
@@ -103,15 +109,15 @@ fn parts(comparison: &Comparison, width: usize) -> Vec<Part> {
     }
     let notes = comparison.notes.iter().flat_map(|note| folded("  ! ", note, width)).collect();
     vec![
-        Part::new(None, vec![study("A", &comparison.a), study("B", &comparison.b)], "studies", 2),
-        Part::new(None, verdict, "lines", usize::MAX),
+        Part::new(None, vec![study("A", &comparison.a), study("B", &comparison.b)], STUDIES, 2),
+        Part::new(None, verdict, LINES, usize::MAX),
         conditions(comparison, width),
         price(comparison),
         throughput(comparison),
         half_power(comparison),
         cost(comparison),
         cells(comparison),
-        Part::new(Some("Before you believe it".to_string()), notes, "lines", 4),
+        Part::new(Some("Before you believe it".to_string()), notes, LINES, 4),
     ]
 }
 
@@ -141,7 +147,7 @@ fn conditions(comparison: &Comparison, width: usize) -> Part {
             lines.push(format!("    and for {} more", holding.len() - CASES));
         }
     }
-    Part::new(Some("Conditions".to_string()), lines, "lines", usize::MAX)
+    Part::new(Some("Conditions".to_string()), lines, LINES, usize::MAX)
 }
 
 fn throughput(comparison: &Comparison) -> Part {
@@ -158,7 +164,7 @@ fn throughput(comparison: &Comparison) -> Part {
             &narrow(peak),
         ])
     }));
-    part(rows, &[1, 2, 4, 5], "paths")
+    part(rows, &[1, 2, 4, 5], PATHS)
 }
 
 /// One depth a path: of those at which both studies know the size from both sides the one with the surest n1/2, or
@@ -186,7 +192,7 @@ fn half_power(comparison: &Comparison) -> Part {
             &n_half.map_or(UNKNOWN.to_string(), |change| narrow(&change)),
         ]));
     }
-    part(rows, &[1, 2, 3, 4, 5], "paths")
+    part(rows, &[1, 2, 3, 4, 5], PATHS)
 }
 
 fn cost(comparison: &Comparison) -> Part {
@@ -218,7 +224,7 @@ fn cost(comparison: &Comparison) -> Part {
         }
         rows.push(cells);
     }
-    part(rows, &[], "paths")
+    part(rows, &[], PATHS)
 }
 
 /// The cells that differ, the largest change first.
@@ -240,12 +246,12 @@ fn cells(comparison: &Comparison) -> Part {
             &short(cell.charged_us),
         ])
     }));
-    part(rows, &[1, 2], "cells; --json and --html have them all")
+    part(rows, &[1, 2], CELLS)
 }
 
 /// The price-performance table, a row a figure, as the 2000 paper's Table 10 has it.
 fn price(comparison: &Comparison) -> Part {
-    let Some(table) = &comparison.price else { return Part::new(None, Vec::new(), "lines", 0) };
+    let Some(table) = &comparison.price else { return Part::new(None, Vec::new(), LINES, 0) };
     let mut rows = vec![row(["Price and performance", "A", "B", "B over A"])];
     for (name, of) in price_figures() {
         let (a, b) = (of(&table.a), of(&table.b));
@@ -256,7 +262,7 @@ fn price(comparison: &Comparison) -> Part {
         let over = a.zip(b).filter(|(a, _)| *a > 0.0).map_or(UNKNOWN.to_string(), |(a, b)| percent(b / a));
         rows.push(row([&format!("  {name}"), &shown(a), &shown(b), &over]));
     }
-    let mut part = part(rows, &[1, 2, 3], "lines");
+    let mut part = part(rows, &[1, 2, 3], LINES);
     part.lines.extend(table.missing.iter().map(|sentence| format!("  {sentence}")));
     part.shown = part.lines.len();
     part.least = part.shown;
@@ -321,7 +327,7 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 }
 
 /// A part whose first row is its heading; nothing where that is all there is.
-fn part(rows: Vec<Vec<String>>, right: &[usize], noun: &'static str) -> Part {
+fn part(rows: Vec<Vec<String>>, right: &[usize], noun: Noun) -> Part {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
     table.add_rows(rows);

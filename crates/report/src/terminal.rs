@@ -36,12 +36,22 @@ enum Tone {
     Chart,
 }
 
+/// What the lines of a part are: one of them, and several.
+#[derive(Clone, Copy)]
+pub(crate) struct Noun(pub &'static str, pub &'static str);
+
+impl Noun {
+    /// The line that stands for so many that do not fit.
+    pub(crate) fn more(self, hidden: usize) -> String {
+        format!("  ... and {hidden} more {}", if hidden == 1 { self.0 } else { self.1 })
+    }
+}
+
 /// A heading and items under it, of which the first stay longest.
 struct Section {
     heading: Option<String>,
     items: Vec<Item>,
-    /// What the items are, for `... and 3 more warnings`.
-    noun: &'static str,
+    noun: Noun,
     /// Items shown, and the fewest that stay.
     shown: usize,
     least: usize,
@@ -86,7 +96,7 @@ fn fit(sections: &mut [Section]) {
 }
 
 impl Section {
-    fn new(heading: Option<String>, noun: &'static str, items: Vec<Item>, most: usize, least: usize) -> Self {
+    fn new(heading: Option<String>, noun: Noun, items: Vec<Item>, most: usize, least: usize) -> Self {
         let shown = items.len().min(most);
         Self { heading, noun, shown, least: least.min(shown), items }
     }
@@ -114,7 +124,7 @@ impl Section {
         }
         match self.hidden() {
             0 => Ok(()),
-            hidden => print_line(&format!("  ... and {hidden} more {}", self.noun), Tone::Plain, width, colour, out),
+            hidden => print_line(&self.noun.more(hidden), Tone::Plain, width, colour, out),
         }
     }
 }

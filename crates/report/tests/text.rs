@@ -69,6 +69,15 @@ fn too_much_for_a_screen_gives_way_and_is_counted() {
     }
 }
 
+#[test]
+fn a_single_line_that_gives_way_is_one() {
+    let mut findings = full();
+    findings.warnings = (0..2).map(|number| format!("Warning {number}.")).collect();
+    findings.levels = (0..30).map(|number| level(&format!("level {number}"), Some(100.0), None)).collect();
+    let text = printed(&findings, 100, false);
+    assert!(text.contains("... and 1 more warning\n"), "{text}");
+}
+
 /// The rows of bars of the chart's first panel, from the top, and the row of sizes below them.
 fn first_panel(text: &str) -> (Vec<Vec<String>>, Vec<String>) {
     let mut lines = text.lines().skip_while(|line| !line.contains('▕'));

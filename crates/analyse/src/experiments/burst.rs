@@ -292,7 +292,7 @@ fn after_a_pause(hits: &[Paused]) -> Option<String> {
         () if is_sooner(next, same) => ": reading on is sooner than reading again",
         () if is_sooner(same, next) => ": reading again is sooner than reading on",
         () if is_sooner(next, any) || is_sooner(same, any) => "",
-        () => ": no cache shows",
+        () => ": these runs show no cache",
     };
     Some(format!(
         "after {} of nothing, {} that come next take {first}, the same again {second} and any others {third}{judged}",

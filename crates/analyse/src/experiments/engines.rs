@@ -34,11 +34,11 @@ fn work(row: &EngineRow) -> Work {
     Work { is_buffered: !row.cache.direct(), iodepth: row.iodepth, bs_bytes: row.bs_bytes }
 }
 
-/// A row and the throughput of each run behind it.
+/// A row and the cell that it tells of.
 #[derive(Clone, Copy)]
 struct Measured<'a> {
     row: EngineRow,
-    runs: &'a [f64],
+    cell: &'a ExperimentCell<'a>,
 }
 
 impl Deref for Measured<'_> {
@@ -53,8 +53,7 @@ impl Deref for Measured<'_> {
 type Group<'a> = (Work, Vec<Measured<'a>>);
 
 fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
-    let mut found: Vec<Measured> =
-        evidence.sound().map(|cell| Measured { row: row(cell), runs: &cell.finding.run_mbps }).collect();
+    let mut found: Vec<Measured> = evidence.sound().map(|cell| Measured { row: row(cell), cell }).collect();
     found.sort_by_key(|measured| (work(measured), measured.engine));
     rows.engines.extend(found.iter().map(|measured| measured.row));
     let mut works: Vec<Work> = found.iter().map(|measured| work(measured)).collect();
@@ -120,7 +119,7 @@ fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> String {
     let what = format!("{} requests of {} at a time", work.iodepth, format::size(work.bs_bytes as f64));
     // Nobody beats whom the runs do not say to be slower.
     let ties =
-        |row: &Measured, best: &Measured| scale.times_means(best.runs, row.runs).is_none_or(|times| !times.is_more());
+        |row: &Measured, best: &Measured| scale.times(&[best.cell], &[row.cell]).is_none_or(|times| !times.is_more());
     let fastest = Winners::of(rows, |row| row.iops, ties);
     let cheapest = Winners::of(rows, |row| -cost_us(row), |_, _| false);
     let rate = format::iops(fastest.best.iops);

@@ -1,9 +1,11 @@
 //! How many times as fast are some cells as others, and do the runs carry the difference?
 //!
 //! Cells enter; the ratio of their geometric means leaves, with a 95% interval from the scatter of the logarithms of
-//! run means. What all cells of an experiment know of that scatter is shared, as in a comparison of two studies.
+//! run means. What a round was faster or slower by in all cells is no scatter (`rounds.rs`). What all cells of an
+//! experiment know of the rest is shared, as in a comparison of two studies.
 
 use super::ExperimentCell;
+use super::rounds::{Rounds, Run};
 use crate::compare_spread::{Estimate, Prior};
 use crate::{Interval, format};
 
@@ -12,6 +14,7 @@ const ALIKE: f64 = 1.1;
 
 /// What the cells of one experiment know of how runs scatter.
 pub(crate) struct Scale {
+    rounds: Rounds,
     prior: Option<Prior>,
 }
 
@@ -26,32 +29,44 @@ pub(crate) struct Ratio {
 impl Scale {
     /// The scatter that these cells have in common.
     pub fn of<'a>(cells: impl Iterator<Item = &'a ExperimentCell<'a>>) -> Self {
-        Self::of_means(cells.map(|cell| cell.finding.run_mbps.as_slice()))
+        Self::of_runs(&cells.map(ExperimentCell::runs).collect::<Vec<_>>())
     }
 
-    /// The same of any figure that each run has one of: a slice for each cell.
+    fn of_runs(cells: &[Vec<Run>]) -> Self {
+        let rounds = Rounds::of(cells);
+        let spread = |runs: &Vec<Run>| {
+            let (variance, freedom) = spread(&rounds.without(runs));
+            (variance * rounds.cost, freedom)
+        };
+        let prior = Prior::of(&cells.iter().map(spread).collect::<Vec<_>>());
+        Self { rounds, prior }
+    }
+
+    /// The same of any figure that each run has one of: a slice for each cell, whatever the rounds.
     pub fn of_means<'a>(cells: impl Iterator<Item = &'a [f64]>) -> Self {
-        let variances: Vec<(f64, usize)> = cells.map(|means| spread(&logs(means))).collect();
-        Self { prior: Prior::of(&variances) }
+        let alone = |means: &[f64]| logs(means).into_iter().map(|log| (0, log)).collect();
+        Self::of_runs(&cells.map(alone).collect::<Vec<_>>())
     }
 
     /// How many times the figure of one cell is that of another, by those of their runs.
     pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<Ratio> {
-        let [over, under] = [over, under]
-            .map(|means| Some(Ratio { estimate: self.of_logs(&logs(means))?, known: self.prior.is_some() }));
-        Some(over?.over(&under?))
+        self.ratio(self.of_logs(&logs(over)), self.of_logs(&logs(under)))
     }
 
     /// How many times as fast `over` are as `under`; `None` where there are none of either.
     pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
-        let over = Ratio { estimate: self.level(over)?, known: self.prior.is_some() };
-        Some(over.over(&Ratio { estimate: self.level(under)?, ..over }))
+        let [over, under] = [over, under].map(|cells| cells.iter().map(|cell| cell.runs()).collect::<Vec<_>>());
+        self.ratio(self.level(&over), self.level(&under))
+    }
+
+    fn ratio(&self, over: Option<Estimate>, under: Option<Estimate>) -> Option<Ratio> {
+        let known = self.prior.is_some();
+        Some(Ratio { estimate: over?, known }.over(&Ratio { estimate: under?, known }))
     }
 
     /// The mean logarithm of the rates of some cells.
-    fn level(&self, cells: &[&ExperimentCell]) -> Option<Estimate> {
-        let levels: Vec<Estimate> =
-            cells.iter().filter_map(|cell| self.of_logs(&logs(&cell.finding.run_mbps))).collect();
+    fn level(&self, cells: &[Vec<Run>]) -> Option<Estimate> {
+        let levels: Vec<Estimate> = cells.iter().filter_map(|runs| self.of_logs(&self.rounds.without(runs))).collect();
         (!levels.is_empty()).then(|| Estimate::mean(&levels, &[]))
     }
 
@@ -62,7 +77,7 @@ impl Scale {
             None => (0.0, f64::INFINITY),
             // Of a single run nothing is known but that it is one of many.
             Some(prior) if freedom == 0 => prior.pooled(),
-            Some(prior) => prior.moderated(variance, freedom),
+            Some(prior) => prior.moderated(variance * self.rounds.cost, freedom),
         };
         let error = (variance / count).sqrt();
         (count > 0.0).then(|| Estimate { log_ratio: logs.iter().sum::<f64>() / count, error, freedom })
@@ -141,34 +156,45 @@ mod tests {
     use super::*;
     use crate::interval::tests::normal;
 
-    /// The log rates of `cells` cells of three runs each.
-    fn logs(cells: usize, random: &mut Xoshiro256PlusPlus) -> Vec<[f64; 3]> {
-        (0..cells).map(|_| [0, 1, 2].map(|_| 0.05 * normal(random))).collect()
+    /// The log rates of twelve cells in three rounds of these levels; a quarter of them miss the last, or none does.
+    fn runs(levels: [f64; 3], some_miss: bool, random: &mut Xoshiro256PlusPlus) -> Vec<Vec<Run>> {
+        let mut cell = |reached: usize| -> Vec<Run> {
+            (0..).zip(&levels[..reached]).map(|(round, level)| (round, level + 0.05 * normal(random))).collect()
+        };
+        (0..12).map(|number| cell(if some_miss && number % 4 == 0 { 2 } else { 3 })).collect()
     }
 
     /// The ratio of the first cell's level to the mean of the next four.
-    fn ratio(cells: &[[f64; 3]]) -> Ratio {
-        let scale = Scale { prior: Prior::of(&cells.iter().map(|logs| spread(logs)).collect::<Vec<_>>()) };
-        let level = |logs: &[f64; 3]| scale.of_logs(logs).unwrap();
-        let under = Estimate::mean(&cells[1..5].iter().map(level).collect::<Vec<_>>(), &[]);
-        Ratio { estimate: level(&cells[0]), known: true }.over(&Ratio { estimate: under, known: true })
+    fn ratio(cells: &[Vec<Run>]) -> Ratio {
+        let scale = Scale::of_runs(cells);
+        scale.ratio(scale.level(&cells[..1]), scale.level(&cells[1..cells.len().min(5)])).unwrap()
     }
 
     /// 2,000 ratios of cells that are alike: the binomial margin at 95% is ±1%, and the shared scatter is itself only
     /// known from twelve cells.
     #[test]
     fn a_ratio_covers_the_truth_as_often_as_it_says() {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let covers = |ratio: &Ratio| !ratio.is_more() && !ratio.is_less();
-        let share = (0..2000).filter(|_| covers(&ratio(&logs(12, &mut random)))).count() as f64 / 2000.0;
-        assert!((0.93..=0.97).contains(&share), "{share}");
+        for (levels, some_miss, least) in [
+            ([0.0; 3], false, 0.93),
+            ([0.0; 3], true, 0.92),
+            ([0.0, -0.7, 0.4], false, 0.93),
+            ([0.0, -0.7, 0.4], true, 0.92),
+        ] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+            let ratios: Vec<Ratio> = (0..2000).map(|_| ratio(&runs(levels, some_miss, &mut random))).collect();
+            let covers = |ratio: &&Ratio| !ratio.is_more() && !ratio.is_less();
+            let share = ratios.iter().filter(covers).count() as f64 / 2000.0;
+            assert!((least..=0.97).contains(&share), "{levels:?}: {share}");
+            // Rounds of half and of one and a half times the speed hide no more than even ones.
+            let reach = ratios.iter().map(|ratio| ratio.estimate.reach()).sum::<f64>() / 2000.0;
+            assert!(reach < 0.1, "{levels:?}: {reach}");
+        }
     }
 
     #[test]
     fn what_was_measured_once_carries_no_difference() {
-        let scale = Scale { prior: None };
-        let level = |log: f64| Ratio { estimate: scale.of_logs(&[log]).unwrap(), known: false };
-        let ratio = level(2f64.ln()).over(&level(0.0));
+        let cells = [vec![(0, 2f64.ln())], vec![(0, 0.0)]];
+        let ratio = ratio(&cells);
         assert!((ratio.interval().value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_one());
         assert_eq!(ratio.times(), "2.00 times (by one run each)");
     }

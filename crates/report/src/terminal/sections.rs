@@ -5,7 +5,9 @@ use analyse::{Advice, Bound, Cost, Curve, ExperimentFinding, Findings, Interval,
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use spec::{Cache, Direction, Pattern, Workload};
 
-use super::{Item, Section, Tone};
+use super::{Item, Noun, Section, Tone};
+
+const CHARTS: Noun = Noun("chart", "charts");
 
 /// Stands where something is not known.
 const UNKNOWN: &str = "unknown";
@@ -33,7 +35,7 @@ fn answer(findings: &Findings, width: usize) -> Section {
     if findings.runs == 0 {
         items.push(Item::line("No run is finished yet.", Tone::Plain));
     }
-    Section::new(Some(headline(findings)), "sentences", items, usize::MAX, usize::MAX)
+    Section::new(Some(headline(findings)), Noun("sentence", "sentences"), items, usize::MAX, usize::MAX)
 }
 
 /// What each experiment answered, a line each; those that were not run, in one.
@@ -50,7 +52,7 @@ fn experiments(findings: &Findings, width: usize) -> Section {
         let text = format!("{} (the report says why)", not.join(", "));
         items.push(Item::sentence("  not run     ", &text, width, Tone::Plain));
     }
-    Section::new(Some("Experiments".to_string()), "experiments", items, usize::MAX, usize::MAX)
+    Section::new(Some("Experiments".to_string()), Noun("experiment", "experiments"), items, usize::MAX, usize::MAX)
 }
 
 /// Such as `/data: 42 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1`.
@@ -91,7 +93,7 @@ fn path(findings: &Findings, width: usize) -> Section {
         // The last line to give way: it is of use only with the levels above it.
         items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
     }
-    Section::new(Some(lines[0].clone()), "lines of the path", items, usize::MAX, least)
+    Section::new(Some(lines[0].clone()), Noun("line of the path", "lines of the path"), items, usize::MAX, least)
 }
 
 /// A level, or several that advertise nothing, as a line of the path.
@@ -127,19 +129,19 @@ fn advice(findings: &Findings) -> Section {
     let heading = ["What to set", "", "MB/s", "of the best", "CPU ms a MB", "p99"].map(str::to_string).to_vec();
     let lines = table(heading, findings.advice.iter().map(row).collect(), &[2, 3, 4, 5]);
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
-    Section::new(Some(lines[0].clone()), "pieces of advice", items, usize::MAX, 4)
+    Section::new(Some(lines[0].clone()), Noun("piece of advice", "pieces of advice"), items, usize::MAX, 4)
 }
 
 fn chart(findings: &Findings, width: usize) -> Section {
     let lines = super::chart::chart(findings, width);
-    let Some((titles, bars)) = lines.split_first() else { return Section::new(None, "charts", vec![], 0, 0) };
+    let Some((titles, bars)) = lines.split_first() else { return Section::new(None, CHARTS, vec![], 0, 0) };
     let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart }];
-    Section::new(Some(titles.clone()), "charts", items, 1, 1)
+    Section::new(Some(titles.clone()), CHARTS, items, 1, 1)
 }
 
 fn warnings(findings: &Findings, width: usize) -> Section {
     let items = findings.warnings.iter().map(|text| Item::sentence("  ! ", text, width, Tone::Alert)).collect();
-    Section::new(Some("Before you believe it".to_string()), "warnings", items, WARNINGS, 1)
+    Section::new(Some("Before you believe it".to_string()), Noun("warning", "warnings"), items, WARNINGS, 1)
 }
 
 /// The curve with the highest peak of each pattern, direction and cache setting, in the order of the findings.
@@ -163,7 +165,7 @@ fn paths(findings: &Findings, width: usize) -> Section {
     let written = forms.map(|(intervals, full)| path_lines(findings, intervals, full));
     let lines = written.iter().find(|lines| widest(lines) <= width).unwrap_or(&written[2]);
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
-    Section::new(Some(lines[0].clone()), "paths", items, usize::MAX, 2)
+    Section::new(Some(lines[0].clone()), Noun("path", "paths"), items, usize::MAX, 2)
 }
 
 fn path_lines(findings: &Findings, intervals: bool, with_full: bool) -> Vec<String> {
