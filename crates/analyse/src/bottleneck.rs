@@ -347,7 +347,9 @@ fn next(evidence: &Evidence<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narr
         let how = if level.attainable.is_some() { "by what gets through it" } else { "by its advertised peak" };
         Some((level.full_name(), limit_mbps(level, cell.rw)?, how))
     };
-    let advertised = evidence.levels.iter().filter_map(of_level);
+    // Direct transfers pass none of the host's levels.
+    let on_the_way = evidence.levels.iter().filter(|level| !(cell.cache.direct() && is_of_the_host(level)));
+    let advertised = on_the_way.filter_map(of_level);
     let cores = usable_cpus(cell, evidence.cpus);
     let full = (cell.core_share >= TELLING_SHARE).then(|| cell.mbps.value * cores / cell.core_share);
     let processor = full.map(|mbps| ("processor".to_string(), mbps, "where the charged time fills it"));

@@ -40,7 +40,7 @@ fn warned(findings: &Findings, words: &str) {
 
 #[test]
 fn an_advertised_peak_that_is_all_but_reached_is_the_bottleneck() {
-    let levels = vec![level("memory", Some(1_000.0)), level("link", Some(1_250.0)), level("device", Some(3_500.0))];
+    let levels = vec![level("memory", Some(1_500.0)), level("link", Some(1_250.0)), level("device", Some(3_500.0))];
     let findings = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", levels);
     assert_eq!(narrowest(&findings), "link");
     assert!(findings.bottleneck.why.contains("96% of the 1,250 MB/s"), "{}", findings.bottleneck.why);

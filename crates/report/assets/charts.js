@@ -53,12 +53,13 @@ const Charts = (() => {
 
   function study(findings) {
     const cells = findings.cells;
-    const known = findings.levels.map((level) => level.pap_mbps).filter((pap) => pap > 0);
+    // What the levels between host and medium advertise, as the analysis holds each path against it.
+    const held = findings.curves.filter((curve) => curve.rap_over_pap > 0);
     return {
       findings,
       sizes: doublings(distinct(cells.map((cell) => cell.bs_bytes))),
       depths: doublings(distinct(cells.map((cell) => cell.iodepth))),
-      pap: known.length ? Math.min(...known) : null,
+      paps: new Map(held.map((curve) => [pathOf(curve), curve.peak_mbps / curve.rap_over_pap])),
       of: (key) => cells.filter((cell) => pathOf(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
     };
   }
@@ -217,13 +218,14 @@ const Charts = (() => {
     const data = distinct(cells.map((cell) => cell.iodepth))
       .flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look));
     const all = of.findings.cells.map((cell) => cell.mbps.value);
-    const y = logAxis(of.pap ? [...all, of.pap] : all, round, look, 0.06);
+    const y = logAxis([...all, ...of.paps.values()], round, look, 0.06);
     const chart = layout(look, sizeAxis(of.sizes, look, width), y, 'MB/s');
-    if (of.pap) {
-      chart.shapes = [{ type: 'line', xref: 'paper', x0: 0, x1: 1, y0: of.pap, y1: of.pap,
+    const pap = of.paps.get(key);
+    if (pap) {
+      chart.shapes = [{ name: 'PAP', type: 'line', xref: 'paper', x0: 0, x1: 1, y0: pap, y1: pap,
         line: { color: look.soft, width: 1.5, dash: 'dash' } }];
-      chart.annotations.push({ text: `PAP ${number(of.pap)}`, xref: 'paper', x: 0.01, xanchor: 'left',
-        y: Math.log10(of.pap), yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
+      chart.annotations.push({ text: `PAP ${number(pap)}`, xref: 'paper', x: 0.01, xanchor: 'left',
+        y: Math.log10(pap), yanchor: 'bottom', showarrow: false, font: { size: 11, color: look.soft } });
     }
     return { data, layout: chart };
   }

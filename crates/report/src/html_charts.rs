@@ -128,7 +128,7 @@ pub fn charts(findings: &Findings) -> Markup {
 }
 
 fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
-    let pap = findings.levels.iter().any(|level| level.pap_mbps.is_some());
+    let pap = findings.curves.iter().any(|curve| curve.rap_over_pap.is_some());
     html! {
             section #throughput {
                 h2 { "Throughput against block size" }

@@ -6,7 +6,7 @@ mod sample_report;
 
 use std::collections::BTreeSet;
 
-use analyse::{CellFinding, Findings};
+use analyse::{CellFinding, Curve, Findings};
 use record::{Machine, Record};
 use sample_report::sample;
 use serde_json::Value;
@@ -162,13 +162,17 @@ fn key(cell: &CellFinding) -> String {
     format!("{} {} {}", cell.pattern, cell.cache, cell.rw)
 }
 
+fn curve_key(curve: &Curve) -> String {
+    format!("{} {} {}", curve.pattern, curve.cache, curve.rw)
+}
+
 /// The marks of one figure against the cells that it is to show.
 fn marks_match(figure: &Value, findings: &Findings) {
     let path = figure["path"].as_str().unwrap();
     let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| key(cell) == path).collect();
     let said = |name: &str| figure[name].as_u64().unwrap() as usize;
     let bracketed = findings.curves.iter().filter(|curve| curve.half_power_bracketed);
-    let rings = bracketed.filter(|c| format!("{} {} {}", c.pattern, c.cache, c.rw) == path).count();
+    let rings = bracketed.filter(|curve| curve_key(curve) == path).count();
     match figure["chart"].as_str().unwrap() {
         "throughput" => {
             assert_eq!(
@@ -178,6 +182,9 @@ fn marks_match(figure: &Value, findings: &Findings) {
             );
             let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
             assert_eq!(said("fills"), depths.len(), "{path}: a ribbon for each line");
+            let held = |curve: &&Curve| curve.rap_over_pap.is_some() && curve_key(curve) == path;
+            let has_rule = findings.curves.iter().any(|curve| held(&curve));
+            assert_eq!(named(figure, "PAP"), usize::from(has_rule), "{path}: a rule where a peak bounds it");
             assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
         }
         "heat" => {
