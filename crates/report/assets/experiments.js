@@ -33,10 +33,15 @@
     if (picture.kind !== 'lines') return { type: 'category', gridcolor: look.line, tickangle: 'auto', automargin: true };
     const places = new Map(picture.lines.flatMap((line) => line.points.map((point) => [point.x, point.label])));
     const values = [...places.keys()].sort((a, b) => a - b);
-    const every = Math.max(1, Math.ceil((values.length * 64) / Math.max(width - 70, 100)));
-    const axis = { type: picture.x.log ? 'log' : 'linear', gridcolor: look.line, zeroline: false, tickvals: values,
-      ticktext: values.map((x, i) => (i % every === 0 ? places.get(x) : '')), tickangle: 0 };
-    return axis;
+    const along = (x) => (picture.x.log ? Math.log(x) : x);
+    const span = along(values[values.length - 1]) - along(values[0]);
+    const pixel = (x) => (span > 0 ? ((along(x) - along(values[0])) / span) * Math.max(width - 70, 100) : 0);
+    const shown = [];
+    for (const x of values) {
+      if (!shown.length || pixel(x) - pixel(shown[shown.length - 1]) >= 64) shown.push(x);
+    }
+    return { type: picture.x.log ? 'log' : 'linear', gridcolor: look.line, zeroline: false, tickvals: shown,
+      ticktext: shown.map((x) => places.get(x)), tickangle: 0 };
   }
 
   // The axis holds every value; an interval of a few runs that is wider than that ends at its border.

@@ -6,10 +6,11 @@ mod sample_report;
 
 use std::collections::BTreeSet;
 
-use analyse::{CellFinding, Curve, Findings};
+use analyse::{Axis, CellFinding, Curve, ExperimentFinding, Findings, Interval, Line, Picture, PictureKind, Point};
 use record::{Machine, Record};
 use sample_report::sample;
 use serde_json::Value;
+use spec::Experiment;
 
 use chromium::Chromium;
 
@@ -23,6 +24,11 @@ const wait = setInterval(async () => {
   const settled = () => new Promise((resume) => setTimeout(resume, 300));
   await settled();
   const count = (figure, what) => figure.querySelectorAll(what).length;
+  const overlaps = (texts) => {
+    const boxes = texts.filter((text) => text.textContent).map((text) => text.getBoundingClientRect());
+    boxes.sort((one, other) => one.left - other.left);
+    return boxes.filter((box, i) => i > 0 && box.left < boxes[i - 1].right).length;
+  };
   const figures = [...document.querySelectorAll('.chart')].map((figure) => {
     const plot = figure.querySelector('.plot');
     return {
@@ -34,6 +40,7 @@ const wait = setInterval(async () => {
       images: count(figure, '.heatmaplayer image'), shapes: count(figure, '.shapelayer path'),
       names: plot.data.map((trace) => trace.name ?? ''),
       filled: (plot.data[0]?.z ?? []).flat().filter((z) => z !== null).length,
+      overlaps: overlaps([...figure.querySelectorAll('.xtick text')]),
       ticks: [...figure.querySelectorAll('.xtick text')].map((text) => text.textContent),
       too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
     };
@@ -273,9 +280,44 @@ fn every_chart_draws_its_marks_at_any_width() {
         for figure in figures {
             marks_match(figure, &findings);
             assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
+            assert_eq!(figure["overlaps"], 0, "words along the axis: {figure} at {width}");
         }
         let ground = if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" };
         assert_eq!(told["ground"], ground);
+    }
+}
+
+/// A picture over time: many points close together, and two at the ends of what came after them.
+fn over_time() -> Picture {
+    let point = |ms: f64| Point::at(ms, format!("{ms:.1} ms"), Interval::exact(3_000.0 + ms));
+    let line = |name: &str, points: Vec<Point>| Line { name: name.into(), points };
+    let (taken, flushed) =
+        ((0..12).map(|step| point(5.4 + 10.4 * f64::from(step))).collect(), vec![point(120.0), point(376.0)]);
+    let lines = vec![line("the cache takes it", taken), line("the closing flush", flushed)];
+    let (x, y) = (Axis::even("Time since the first request"), Axis::even("Taken from the application, MB/s"));
+    Picture { title: "A buffered write over time".into(), kind: PictureKind::Lines, x, y, lines }
+}
+
+#[test]
+fn the_words_along_a_picture_do_not_overlap() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (experiment, ran) = (Experiment::Buffered, true);
+    let [asks, answer, papers] = ["What?", "That.", "Nothing."].map(String::from);
+    let pictures = vec![over_time()];
+    let findings = Findings {
+        experiments: vec![ExperimentFinding { experiment, asks, ran, answer, pictures, notes: Vec::new(), papers }],
+        ..sample().0
+    };
+    for width in [1400, 390] {
+        let told = look(&chromium, &page(&findings, &[]), width, false);
+        let figure = told["figures"].as_array().unwrap().iter().find(|figure| figure["chart"] == "picture").unwrap();
+        assert_eq!(
+            (&figure["points"], &figure["overlaps"]),
+            (&Value::from(14), &Value::from(0)),
+            "{figure} at {width}"
+        );
+        let ticks = figure["ticks"].as_array().unwrap();
+        assert!(ticks.len() > 1 && ticks[0] == "5.4 ms", "{figure}");
     }
 }
 
