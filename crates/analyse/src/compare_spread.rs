@@ -32,7 +32,7 @@ pub(crate) struct Estimate {
     pub log_ratio: f64,
     /// Its standard error.
     pub error: f64,
-    /// Degrees of freedom of the error; infinite where all cells share one spread.
+    /// Degrees of freedom of the error; infinite where nothing varies.
     pub freedom: f64,
 }
 
