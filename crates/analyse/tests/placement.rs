@@ -7,16 +7,21 @@ use built::{disk, normal, record_at};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::{Environment, Record};
-use spec::{Bytes, Cache, Experiment, Layout, Pass, Question, Rw, Twist, Workload};
+use spec::{Bytes, Cache, Experiment, Layout, Pass, Question, Region, Rw, Twist, Workload};
 
 /// What the findings say of one experiment whose cells run at these rates in MB/s, three runs each with `noise`.
 fn told(experiment: Experiment, cells: &[(Workload, f64)], noise: f64) -> Findings {
+    told_in_rounds(experiment, cells, noise, [1.0; 3])
+}
+
+/// The same where all cells of a round are as many times as fast.
+fn told_in_rounds(experiment: Experiment, cells: &[(Workload, f64)], noise: f64, rounds: [f64; 3]) -> Findings {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let disk = disk("fixed=80us,rate=500MB/s");
     let mut records: Vec<Record> = Vec::new();
     for (workload, mbps) in cells {
-        for repeat in 0..3 {
-            let rate = mbps * 1e6 * (1.0 + noise * normal(&mut random));
+        for (repeat, round) in (0..).zip(rounds) {
+            let rate = mbps * 1e6 * round * (1.0 + noise * normal(&mut random));
             let mut record = record_at(&disk, *workload, repeat, Pass::Plain, rate);
             record.run.experiment = Some(experiment);
             records.push(record);
@@ -93,4 +98,22 @@ fn extension_that_goes_side_by_side_is_not_called_serial() {
 /// Alike in truth, and runs that differ by a third.
 fn answer_of_noise() -> String {
     answer(&told(Experiment::Allocation, &allocation(|_, _, _| 200.0), 0.3)).to_string()
+}
+
+#[test]
+fn bands_are_found_although_others_had_the_disk_for_a_round() {
+    let places = (0..32u64).map(|place| {
+        let region = Region { from: Bytes(place << 30), bytes: Bytes(1 << 30) };
+        let twist = Twist { region: Some(region), ..Twist::default() };
+        let (rw, cache, bs) = (Rw::Read, Cache::Device, Bytes(1 << 20));
+        let mbps = [24.0, 21.0, 18.5, 15.0][place as usize / 8];
+        (Workload { rw, cache, bs, iodepth: 4, twist, ..Workload::default() }, mbps)
+    });
+    let places: Vec<(Workload, f64)> = places.collect();
+    for rounds in [[1.0; 3], [1.0, 0.5, 0.9]] {
+        let findings = told_in_rounds(Experiment::Zones, &places, 0.02, rounds);
+        let begin: Vec<u64> = findings.rows.zones.iter().map(|zone| zone.from_bytes >> 30).collect();
+        assert_eq!(begin, [0, 8, 16, 24], "{}", answer(&findings));
+        assert!(answer(&findings).contains("it falls into 4 bands"), "{}", answer(&findings));
+    }
 }

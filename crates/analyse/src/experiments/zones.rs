@@ -1,7 +1,9 @@
 //! `zones`: is the target as fast at its end as at its beginning?
 
 use super::bands::bands;
+use super::rounds::{Rounds, Run};
 use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told, ZoneRow};
+use crate::scatter::mean;
 use crate::{Interval, format};
 
 pub(super) const TELLER: Teller = Teller {
@@ -23,33 +25,39 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
         return Told { answer: "No part of the target could be read.".to_string(), pictures: Vec::new() };
     };
     let span = last.records.first().map_or(0, |record| record.span_bytes);
-    let values: Vec<f64> = places.iter().map(|(_, cell)| cell.finding.mbps.value).collect();
-    for band in bands(&values, noise(&places)) {
+    let (levels, noise) = levels(&places);
+    for band in bands(&levels, noise) {
         // A band lasts until the next begins.
         let to = places.get(band.end).map_or(span, |(from, _)| *from);
-        let means: Vec<f64> = values[band.clone()].to_vec();
+        let means: Vec<f64> = places[band.clone()].iter().map(|(_, cell)| cell.finding.mbps.value).collect();
         let Interval { value, low, high } = Interval::of_means(&means);
         rows.zones.push(ZoneRow { from_bytes: places[band.start].0, to_bytes: to, mbps: value, low, high });
     }
     Told { answer: answer(&rows.zones), pictures: vec![picture(&places, &rows.zones)] }
 }
 
-/// Standard error of a place's mean, from the squares of all places together: few runs of one place say little.
-fn noise(places: &[(u64, &ExperimentCell)]) -> f64 {
-    let (mut squares, mut freedom, mut runs) = (0.0, 0.0, 0.0);
-    for (_, cell) in places {
-        let (own, mean) = (&cell.finding.run_mbps, cell.finding.mbps.value);
-        squares += own.iter().map(|run| (run - mean).powi(2)).sum::<f64>();
-        freedom += own.len() as f64 - 1.0;
-        runs += own.len() as f64 / places.len() as f64;
+/// The rate of each place in MB/s without what its rounds had in common, and the standard error of one, from the
+/// scatter of all together: few runs of one place say little.
+fn levels(places: &[(u64, &ExperimentCell)]) -> (Vec<f64>, f64) {
+    let runs: Vec<Vec<Run>> = places.iter().map(|(_, cell)| cell.runs()).collect();
+    let rounds = Rounds::of(&runs);
+    let logs: Vec<Vec<f64>> = runs.iter().map(|runs| rounds.without(runs)).collect();
+    let levels: Vec<f64> = logs.iter().map(|logs| mean(logs).exp()).collect();
+    let freedom = logs.iter().map(|logs| logs.len() as f64 - 1.0).sum::<f64>();
+    if freedom == 0.0 {
+        let noise = unlike_neighbours(&levels);
+        return (levels, noise);
     }
-    if freedom > 0.0 { (squares / freedom / runs).sqrt() } else { unlike_neighbours(places) }
+    let squares: f64 = logs.iter().map(|own| own.iter().map(|log| (log - mean(own)).powi(2)).sum::<f64>()).sum();
+    let runs_a_place = (freedom + logs.len() as f64) / logs.len() as f64;
+    let share = (squares / freedom * rounds.cost / runs_a_place).sqrt();
+    let noise = share * mean(&levels);
+    (levels, noise)
 }
 
 /// Where no place was read twice: how much neighbours differ, by the median, so that the edges of bands do not count.
-fn unlike_neighbours(places: &[(u64, &ExperimentCell)]) -> f64 {
-    let rates = places.windows(2).map(|pair| (pair[1].1.finding.mbps.value - pair[0].1.finding.mbps.value).abs());
-    let mut steps: Vec<f64> = rates.collect();
+fn unlike_neighbours(levels: &[f64]) -> f64 {
+    let mut steps: Vec<f64> = levels.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_by(f64::total_cmp);
     // The median of the absolute difference of two normal values is 0.954 of their standard deviation.
     steps.get(steps.len() / 2).map_or(0.0, |step| step / 0.954)
