@@ -173,27 +173,27 @@ fn curve_key(curve: &Curve) -> String {
     format!("{} {} {}", curve.pattern, curve.cache, curve.rw)
 }
 
+/// The marks of a chart of throughput.
+fn throughput_matches(figure: &Value, findings: &Findings, cells: &[&CellFinding]) {
+    let path = figure["path"].as_str().unwrap();
+    let said = |name: &str| figure[name].as_u64().unwrap() as usize;
+    let curves: Vec<&Curve> = findings.curves.iter().filter(|curve| curve_key(curve) == path).collect();
+    let rings = curves.iter().filter(|curve| curve.half_power_bracketed).count();
+    assert_eq!(said("points"), cells.len() + rings, "{path}: a mark for each cell, a ring for each bracketed half");
+    let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+    assert_eq!(said("fills"), depths.len(), "{path}: a ribbon for each line");
+    let has_rule = curves.iter().any(|curve| curve.rap_over_pap.is_some());
+    assert_eq!(named(figure, "PAP"), usize::from(has_rule), "{path}: a rule where a peak bounds it");
+    assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
+}
+
 /// The marks of one figure against the cells that it is to show.
 fn marks_match(figure: &Value, findings: &Findings) {
     let path = figure["path"].as_str().unwrap();
     let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| key(cell) == path).collect();
     let said = |name: &str| figure[name].as_u64().unwrap() as usize;
-    let bracketed = findings.curves.iter().filter(|curve| curve.half_power_bracketed);
-    let rings = bracketed.filter(|curve| curve_key(curve) == path).count();
     match figure["chart"].as_str().unwrap() {
-        "throughput" => {
-            assert_eq!(
-                said("points"),
-                cells.len() + rings,
-                "{path}: a mark for each cell, a ring for each bracketed half"
-            );
-            let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
-            assert_eq!(said("fills"), depths.len(), "{path}: a ribbon for each line");
-            let held = |curve: &&Curve| curve.rap_over_pap.is_some() && curve_key(curve) == path;
-            let has_rule = findings.curves.iter().any(|curve| held(&curve));
-            assert_eq!(named(figure, "PAP"), usize::from(has_rule), "{path}: a rule where a peak bounds it");
-            assert!(figure["ticks"].as_array().unwrap().iter().any(|tick| tick == "4 KiB"), "{figure}");
-        }
+        "throughput" => throughput_matches(figure, findings, &cells),
         "heat" => {
             assert_eq!((said("filled"), said("texts"), said("images")), (cells.len(), cells.len(), 1), "{path}");
             let advised = findings.advice.iter().filter(|advice| {
