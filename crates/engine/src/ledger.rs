@@ -2,7 +2,8 @@
 //!
 //! Shared by all lanes of a run and kept from run to run. Each unit has the *generation* that is certainly there, the
 //! latest that was begun, and how many writes to it are under way. Writes that overlap in time may land in any order:
-//! after them any of the generations begun since the last certain one may be found, until one comes alone.
+//! after them any of the generations begun since the last certain one may be found, or a mixture of them, until one
+//! comes alone.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,8 +149,9 @@ impl Ledger {
         }
         let after = |later: u32| later.wrapping_sub(then.settled()) % GENERATIONS;
         let admits = |generation: u32| generation < GENERATIONS && after(generation) <= after(now.begun());
-        // What is being written may be found half done.
-        let in_motion = then.under_way() > 0 || then.begun() != now.begun();
+        // What is being written may be found half done; and what was written by several at once, through a mapping
+        // word by word, may be of all of them, until a write comes alone.
+        let in_motion = then.under_way() > 0 || then.begun() != now.begun() || then.settled() != then.begun();
         match found {
             Found::Whole(mark) if mark.seed != self.seed => Verdict::Stale,
             Found::Whole(mark) if mark.number != unit => Verdict::Misdirected,
@@ -220,9 +222,16 @@ mod tests {
         ledger.end_write(0, third, true);
         ledger.end_write(0, second, true);
         assert_eq!(admitted(&ledger), [1, 2, 3], "nobody knows which came last");
+        let found = |found: Found| ledger.judge(0, ledger.sight(0), found);
+        assert_eq!(
+            (found(Found::Damaged), found(Found::Torn)),
+            (Verdict::Unknown, Verdict::Unknown),
+            "or some of each"
+        );
         let fourth = ledger.begin_write(0);
         ledger.end_write(0, fourth, true);
         assert_eq!(admitted(&ledger), [4]);
+        assert_eq!((found(Found::Damaged), found(Found::Torn)), (Verdict::Damaged, Verdict::Torn));
     }
 
     #[test]
