@@ -90,7 +90,7 @@ pub struct QuestionArgs {
     #[arg(long, value_parser = parse::<Nanos>)]
     pub budget: Option<Nanos>,
     /// Time that each window stays open [default: the planner's choice, so that the runs fit the budget; 4s for a
-    /// simulated machine]
+    /// machine of the papers]
     #[arg(short = 'd', long, value_parser = parse::<Nanos>)]
     pub runtime: Option<Nanos>,
     /// Fewest runs of a cell

@@ -255,12 +255,11 @@ fn limit_level(
     })
 }
 
-/// Puts the data sheet's figure on the medium: the levels of that name, for either direction, or the last of the path.
+/// Puts the data sheet's figure on the medium, for either direction: the levels called so, or as the path's last one is.
 pub fn with_peak(levels: &mut [Level], peak: Rate) {
-    let last = levels.len().saturating_sub(1);
-    let is_named = levels.iter().any(|level| level.name == DEVICE);
-    let is_medium = |at: usize, level: &Level| if is_named { level.name == DEVICE } else { at == last };
-    for (_, medium) in levels.iter_mut().enumerate().filter(|(at, level)| is_medium(*at, level)) {
+    let medium = levels.iter().find(|level| level.name == DEVICE).or(levels.last());
+    let Some(name) = medium.map(|level| level.name.clone()) else { return };
+    for medium in levels.iter_mut().filter(|level| level.name == name) {
         medium.pap = Some(peak);
         medium.source = "given by --peak".to_string();
     }

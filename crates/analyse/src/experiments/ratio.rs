@@ -7,6 +7,7 @@
 use super::ExperimentCell;
 use super::rounds::{Rounds, Run};
 use crate::compare_spread::{Estimate, Prior};
+use crate::scatter::mean;
 use crate::{Interval, format};
 
 /// Factor up to which two rates are as good as one.
@@ -57,6 +58,16 @@ impl Scale {
     pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
         let [over, under] = [over, under].map(|cells| cells.iter().map(|cell| cell.runs()).collect::<Vec<_>>());
         self.ratio(self.level(&over), self.level(&under))
+    }
+
+    /// A cell's rate in MB/s, the geometric mean of its runs without what their rounds had in common.
+    pub fn mbps(&self, cell: &ExperimentCell) -> f64 {
+        mean(&self.rounds.without(&cell.runs())).exp()
+    }
+
+    /// The standard deviation of a run as a share of its rate, by all cells together; `None` where none was repeated.
+    pub fn deviation(&self) -> Option<f64> {
+        self.prior.map(|prior| prior.pooled().0.sqrt())
     }
 
     fn ratio(&self, over: Option<Estimate>, under: Option<Estimate>) -> Option<Ratio> {
@@ -184,6 +195,7 @@ mod tests {
             let ratios: Vec<Ratio> = (0..2000).map(|_| ratio(&runs(levels, some_miss, &mut random))).collect();
             let covers = |ratio: &&Ratio| !ratio.is_more() && !ratio.is_less();
             let share = ratios.iter().filter(covers).count() as f64 / 2000.0;
+            println!("rounds {levels:?}, some missing {some_miss}: {share}");
             assert!((least..=0.97).contains(&share), "{levels:?}: {share}");
             // Rounds of half and of one and a half times the speed hide no more than even ones.
             let reach = ratios.iter().map(|ratio| ratio.estimate.reach()).sum::<f64>() / 2000.0;

@@ -36,8 +36,8 @@ impl Rounds {
         let repeated: Vec<&Vec<Run>> = cells.iter().filter(|runs| runs.len() > 1).collect();
         let mut levels: BTreeMap<u32, f64> =
             repeated.iter().flat_map(|runs| *runs).map(|(round, _)| (*round, 0.0)).collect();
-        let freedom: usize = repeated.iter().map(|runs| runs.len() - 1).sum();
         let runs: usize = repeated.iter().map(|runs| runs.len()).sum();
+        let freedom = runs - repeated.len();
         let spent = levels.len().saturating_sub(1);
         if spent == 0 || freedom < ENOUGH * spent {
             return Self { levels: BTreeMap::new(), cost: 1.0 };

@@ -1,7 +1,7 @@
 //! `zones`: is the target as fast at its end as at its beginning?
 
 use super::bands::bands;
-use super::rounds::{Rounds, Run};
+use super::ratio::Scale;
 use super::{Axis, Evidence, ExperimentCell, Line, Picture, PictureKind, Point, Rows, Teller, Told, ZoneRow};
 use crate::scatter::mean;
 use crate::{Interval, format};
@@ -39,19 +39,14 @@ fn tell(evidence: &Evidence, rows: &mut Rows) -> Told {
 /// The rate of each place in MB/s without what its rounds had in common, and the standard error of one, from the
 /// scatter of all together: few runs of one place say little.
 fn levels(places: &[(u64, &ExperimentCell)]) -> (Vec<f64>, f64) {
-    let runs: Vec<Vec<Run>> = places.iter().map(|(_, cell)| cell.runs()).collect();
-    let rounds = Rounds::of(&runs);
-    let logs: Vec<Vec<f64>> = runs.iter().map(|runs| rounds.without(runs)).collect();
-    let levels: Vec<f64> = logs.iter().map(|logs| mean(logs).exp()).collect();
-    let freedom = logs.iter().map(|logs| logs.len() as f64 - 1.0).sum::<f64>();
-    if freedom == 0.0 {
-        let noise = unlike_neighbours(&levels);
-        return (levels, noise);
-    }
-    let squares: f64 = logs.iter().map(|own| own.iter().map(|log| (log - mean(own)).powi(2)).sum::<f64>()).sum();
-    let runs_a_place = (freedom + logs.len() as f64) / logs.len() as f64;
-    let share = (squares / freedom * rounds.cost / runs_a_place).sqrt();
-    let noise = share * mean(&levels);
+    let scale = Scale::of(places.iter().map(|(_, cell)| *cell));
+    let levels: Vec<f64> = places.iter().map(|(_, cell)| scale.mbps(cell)).collect();
+    let runs: usize = places.iter().map(|(_, cell)| cell.finding.run_mbps.len()).sum();
+    let runs_a_place = runs as f64 / places.len() as f64;
+    let noise = match scale.deviation() {
+        Some(share) => share * mean(&levels) / runs_a_place.sqrt(),
+        None => unlike_neighbours(&levels),
+    };
     (levels, noise)
 }
 
