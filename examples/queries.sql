@@ -23,7 +23,7 @@ ORDER BY cell.pattern, cell.cache, cell.direction, cell.iodepth;
 
 -- What does depth buy at 4 KiB, and what does it cost in latency? One row a depth.
 SELECT direction, iodepth, count(*) AS runs, round(avg(iops), 0) AS iops,
-       round(avg(p50_ns) / 1000.0, 1) AS p50_us, round(max(p99_ns) / 1000.0, 1) AS worst_p99_us
+       round(avg(latency_ns_p50) / 1000.0, 1) AS p50_us, round(max(latency_ns_p99) / 1000.0, 1) AS worst_p99_us
 FROM record
 WHERE pattern = 'random' AND cache = 'device' AND bs_bytes = 4096 AND pass = 'plain'
 GROUP BY direction, iodepth
@@ -32,11 +32,11 @@ ORDER BY direction, iodepth;
 -- What does a request cost the processor, from below (charged) and from above (the soaker)? One row a block size.
 SELECT pattern, cache, direction, bs_bytes,
        round(sum(CASE WHEN pass = 'plain' THEN user_ns + system_ns END) / 1000.0
-           / sum(CASE WHEN pass = 'plain' THEN paid_ios END), 2) AS charged_us,
+           / sum(CASE WHEN pass = 'plain' THEN submitted END), 2) AS charged_us,
        round(sum(soaker_lost_ns) / 1000.0
-           / sum(CASE WHEN pass = 'soaker' THEN paid_ios END), 2) AS soaker_us
+           / sum(CASE WHEN pass = 'soaker' THEN submitted END), 2) AS soaker_us
 FROM record
 WHERE direction IS NOT NULL
 GROUP BY pattern, cache, direction, bs_bytes
-HAVING sum(CASE WHEN pass = 'plain' THEN paid_ios END) > 0
+HAVING sum(CASE WHEN pass = 'plain' THEN submitted END) > 0
 ORDER BY pattern, cache, direction, bs_bytes;

@@ -1,4 +1,4 @@
-//! How does the charting library get into a report? Deflated and in base64, once, when halfpower is built.
+//! Puts the charting library into reports: deflated and in base64, once, when halfpower is built.
 //!
 //! plotly.js comes inside the `plotly` crate, which is needed here alone: the program carries a third of the
 //! library's size, and a report is written without compressing anything. The page unpacks it.

@@ -1,15 +1,10 @@
-//! Which settings get an application there for the least? Cells enter, for each order and direction the
-//! cheapest settings within 5% of the best leave, in one sentence with the numbers that make the case.
+//! Finds the cheapest settings within 5% of the best, for each pattern and direction.
 
-use spec::{Bytes, Direction, Pattern, Rw, Workload};
+use halfpower_spec::{Bytes, Direction, Pattern, Rw, Workload};
 
-use crate::path::{best, cache_word, settings_words};
-use crate::{Advice, CellFinding, format};
-
-/// Share of the best throughput that advised settings reach.
-pub(crate) const NEAR_BEST: f64 = 0.95;
-/// Costs that differ by less are equal: accounting knows them no better.
-const SAME_COST: f64 = 0.05;
+use crate::path::{best, chosen as confirmed_choice};
+use crate::policy::{self, Contender};
+use crate::{Advice, CellFinding, CellSettings, FastestCell};
 
 /// The cheapest settings within 5% of the best, for each pattern and direction that has steady, usable cells.
 ///
@@ -23,12 +18,16 @@ pub fn advice(cells: &[CellFinding]) -> Vec<Advice> {
 
 fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advice> {
     let of_kind = cells.iter().filter(|cell| cell.pattern == pattern && cell.rw == rw && cell.trusted());
-    let peak = best(of_kind.clone())?;
-    let near: Vec<&CellFinding> = of_kind.filter(|cell| cell.mbps.value >= NEAR_BEST * peak.mbps.value).collect();
-    let cheapest = near.iter().map(|cell| cell.charged_ms_per_mb()).reduce(f64::min)?;
-    let affordable = near.into_iter().filter(|cell| cell.charged_ms_per_mb() <= cheapest * (1.0 + SAME_COST));
-    let ease = |cell: &&CellFinding| (cell.total_depth(), cell.bs_bytes, cell.cache);
-    let chosen = affordable.min_by_key(ease)?;
+    let confirmed = confirmed_choice(of_kind.clone());
+    let peak = confirmed.or_else(|| best(of_kind.clone()))?;
+    let admitted = of_kind.filter(|cell| cell.chosen_mbps.is_some() || confirmed.is_none());
+    let contender = |cell: &CellFinding| Contender {
+        log_rate: cell.mbps.value.ln(),
+        log_cost: cell.charged_ms_per_mb().ln(),
+        ease: (cell.total_depth(), Bytes(cell.bs_bytes), cell.cache),
+    };
+    let place = policy::advised(admitted.clone().map(contender), peak.mbps.value.ln())?;
+    let chosen = admitted.clone().nth(place)?;
     Some(Advice {
         rw,
         pattern,
@@ -39,39 +38,14 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
             threads: chosen.threads,
             cache: chosen.cache,
             engine: chosen.engine,
+            issuing: chosen.issuing,
             ..Workload::default()
         },
         mbps: chosen.mbps.value,
         share_of_peak: chosen.mbps.value / peak.mbps.value,
         cpu_ms_per_mb: chosen.charged_ms_per_mb(),
-        p99_us: chosen.latency_us.p99,
-        sentence: sentence(chosen, peak),
+        p99_us: chosen.latency_ns.p99 as f64 / 1e3,
+        best: FastestCell { cell: CellSettings::of(peak), mbps: peak.mbps.value },
+        is_best: std::ptr::eq(chosen, peak),
     })
-}
-
-fn sentence(chosen: &CellFinding, peak: &CellFinding) -> String {
-    let threads = if chosen.threads > 1 { format!(", {} threads", chosen.threads) } else { String::new() };
-    let share = if std::ptr::eq(chosen, peak) {
-        "the best measured".to_string()
-    } else {
-        let elsewhere =
-            if chosen.cache == peak.cache { String::new() } else { format!("{}, ", cache_word(peak.cache)) };
-        format!(
-            "{} of the best ({} at {elsewhere}{})",
-            format::percent(chosen.mbps.value / peak.mbps.value),
-            format::mbps(peak.mbps.value),
-            settings_words(peak)
-        )
-    };
-    format!(
-        "For {} {}s: {} I/O, {} blocks, {} deep{threads}: {}, {share}, for {} ms of processor a megabyte, p99 {}.",
-        chosen.pattern,
-        chosen.rw,
-        cache_word(chosen.cache),
-        format::size(chosen.bs_bytes as f64),
-        chosen.iodepth,
-        format::mbps(chosen.mbps.value),
-        format::two_digits(chosen.charged_ms_per_mb()),
-        format::time_us(chosen.latency_us.p99),
-    )
 }

@@ -1,4 +1,4 @@
-//! What did each combination of settings give? Records enter, one finding a cell leaves, grouped and sorted.
+//! Groups records into cells and sums up each: one finding for each combination of settings.
 //!
 //! Throughput, latency, depth and the charged cost come from the plain runs, the upper bound of cost from the
 //! soaker's. A run that moved nothing counts as a run and brings its errors, but no throughput. A cell whose
@@ -6,27 +6,27 @@
 
 use std::collections::BTreeMap;
 
-use record::{Latency, Level, Record};
-use spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
+use halfpower_record::{Latency, Record};
+use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
-use crate::attribution::Processors;
+use crate::corroboration::noise;
 use crate::judged::Judged;
 use crate::ladder::narrowest_pap;
-use crate::witness::noise;
-use crate::{CellFinding, Interval, LatencySummary};
+use crate::mean::{quotient, some_mean};
+use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
+use crate::processor_time::Processors;
+use crate::{CellFinding, CellSettings, Interval, LatencySummary, PathLevel, PathSettings};
 
 /// What makes two runs the same cell, in the order in which cells are listed.
 type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
 
-/// Share of its span in the page cache above which a buffered read has measured memory.
-const CACHED_SHARE: f64 = 0.1;
 /// How far above a peak advertised performance a result may be before it is a cache's.
 const ABOVE_PAP: f64 = 1.05;
-/// How far above the best direct read a buffered one may be, where no peak is known, before it is a cache's.
-const ABOVE_DIRECT: f64 = 1.5;
 
 /// Half width of an interval, as a share of its mean, within which a cell's throughput is known well enough.
 pub(crate) const WITHIN: f64 = 0.05;
+/// Confirming runs from which on a cell is reported by them alone.
+const CONFIRMING_RUNS: usize = 3;
 
 /// A cell, and what its records say beyond the finding.
 #[derive(Debug, Clone)]
@@ -45,11 +45,11 @@ pub fn cells(records: &[Record]) -> Vec<CellFinding> {
 }
 
 /// The same, with `cached` set also where a result is above the peak that a level of the path advertises.
-pub fn cells_within(levels: &[Level], records: &[Record]) -> Vec<CellFinding> {
+pub fn cells_within(levels: &[PathLevel], records: &[Record]) -> Vec<CellFinding> {
     gather(levels, records).into_iter().map(|cell| cell.finding).collect()
 }
 
-pub(crate) fn gather(levels: &[Level], records: &[Record]) -> Vec<Gathered> {
+pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> {
     let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.run.walks()) {
         let workload = &record.run.workload;
@@ -77,20 +77,34 @@ pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Recor
     cell(&key, records).map(|gathered| gathered.finding)
 }
 
+/// The runs that a cell is reported by, and where others chose it, the rate of those in MB/s.
+///
+/// What chose a cell is too high for a report; runs that had no part in the choice are not.
+fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
+    let moved = |runs: &[&'a Record]| -> Vec<&'a Record> { runs.iter().copied().filter(|r| counts(r)).collect() };
+    let (plain, confirmed) = (moved(plain), moved(confirming));
+    if confirmed.len() < CONFIRMING_RUNS {
+        return (plain, None);
+    }
+    let chosen_mbps = Interval::of_means(&Judged::of(&plain).run_mbps()).value;
+    (confirmed, Some(chosen_mbps))
+}
+
 fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
     let plain: Vec<&Record> = of_pass(Pass::Plain).collect();
-    let first = plain.first()?;
-    let valid: Vec<&Record> = plain.iter().copied().filter(|record| counts(record)).collect();
+    let first = *plain.first()?;
+    let confirming: Vec<&Record> = of_pass(Pass::Confirm).collect();
+    let (valid, chosen_mbps) = reported(&plain, &confirming);
+    let plain: Vec<&Record> = plain.into_iter().chain(confirming).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
     let run_mbps = judged.run_mbps();
     let mbps = Interval::of_means(&run_mbps);
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
-    let iops = Interval::of_means(&run_iops).value;
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
-    let paid_ios = total(&|r| r.cpu.ios as f64);
+    let submitted = total(&|r| r.cpu.ios as f64);
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
@@ -101,12 +115,14 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         threads,
         bs_bytes,
         engine,
+        issuing: first.run.workload.issuing,
         runs: plain.len(),
+        chosen_mbps,
         mbps,
-        iops,
-        latency_us: latency(&valid),
+        iops: Interval::of_means(&run_iops).value,
+        latency_ns: latency(&valid),
         achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
-        charged_us: quotient(charged_ns, paid_ios) / 1e3,
+        charged_us: quotient(charged_ns, submitted) / 1e3,
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: quotient(charged_ns, total(&|r| r.cpu.span_ns as f64)),
@@ -116,7 +132,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         run_mbps,
         run_charged_us: means(&|r| quotient(r.cpu.user_ns as f64 + r.cpu.system_ns as f64, r.cpu.ios as f64) / 1e3),
         steady: judged.is_steady(),
-        unsteady_why: judged.why(),
+        unsteady: judged.unsteady(),
         trimmed_share: judged.trimmed_share(),
         burst_mbps: judged.burst().map(|(burst, _)| burst),
         sustained_mbps: judged.burst().map(|(_, sustained)| sustained),
@@ -139,15 +155,14 @@ pub(crate) fn counts(record: &Record) -> bool {
 fn latency(records: &[&Record]) -> LatencySummary {
     let mut all = Latency::default();
     records.iter().for_each(|record| all.merge(&record.latency));
-    let us = |ns: u64| ns as f64 / 1e3;
     LatencySummary {
-        min: us(all.min_ns()),
-        p50: us(all.quantile_ns(0.5)),
-        p90: us(all.quantile_ns(0.9)),
-        p99: us(all.quantile_ns(0.99)),
-        p999: us(all.quantile_ns(0.999)),
-        max: us(all.max_ns()),
-        mean: all.mean_ns() / 1e3,
+        min: all.min_ns(),
+        p50: all.quantile_ns(0.5),
+        p90: all.quantile_ns(0.9),
+        p99: all.quantile_ns(0.99),
+        p999: all.quantile_ns(0.999),
+        max: all.max_ns(),
+        mean: all.mean_ns(),
     }
 }
 
@@ -186,22 +201,16 @@ fn flush_share(records: &[&Record]) -> Option<f64> {
     some_mean(flushed.iter().map(|r| quotient(r.flush_ns as f64, r.elapsed_ns as f64)))
 }
 
-/// The mean; `None` of nothing.
-pub(crate) fn some_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    (!values.is_empty()).then(|| Interval::of_means(&values).value)
-}
-
 fn opened_cached(records: &[&Record]) -> Option<f64> {
     let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
     records.iter().filter_map(share).reduce(f64::max)
 }
 
-fn mark_cached(levels: &[Level], cells: &mut [Gathered]) {
+fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
     let above_pap =
         |cell: &CellFinding| narrowest_pap(levels, cell.rw).is_some_and(|pap| cell.mbps.value > ABOVE_PAP * pap);
     for cell in cells.iter_mut() {
-        let opened = is_buffered_read(&cell.finding) && cell.opened_cached.is_some_and(|share| share > CACHED_SHARE);
+        let opened = measured_memory(cell.finding.cache, cell.finding.rw, cell.opened_cached);
         cell.finding.cached = opened || above_pap(&cell.finding);
     }
     if narrowest_pap(levels, Direction::Read).is_some() {
@@ -214,25 +223,30 @@ fn mark_cached(levels: &[Level], cells: &mut [Gathered]) {
             continue;
         };
         for Gathered { finding, .. } in cells.iter_mut().filter(|cell| cell.finding.pattern == *pattern) {
-            finding.cached |= is_buffered_read(finding) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
+            finding.cached |=
+                is_buffered_read(finding.cache, finding.rw) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
         }
     }
-}
-
-fn is_buffered_read(cell: &CellFinding) -> bool {
-    cell.rw == Direction::Read && !cell.cache.direct()
 }
 
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// `over / under`, 0 where there is nothing to divide by.
-pub(crate) fn quotient(over: f64, under: f64) -> f64 {
-    if under > 0.0 { over / under } else { 0.0 }
+impl CellSettings {
+    /// Those of a cell that was measured.
+    pub fn of(cell: &CellFinding) -> Self {
+        let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, .. } = *cell;
+        Self { pattern, rw, cache, iodepth, bs_bytes, threads }
+    }
 }
 
 impl CellFinding {
+    /// The path that the cell lies on.
+    pub fn path(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+
     /// Whether conclusions may rest on it: it moved bytes, without errors, and not out of a cache.
     pub fn usable(&self) -> bool {
         self.mbps.value > 0.0 && self.bs_bytes > 0 && self.errors == 0 && !self.cached

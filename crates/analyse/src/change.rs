@@ -1,4 +1,4 @@
-//! Did the level of a series change, and where? A series enters, the step of the change leaves.
+//! Finds the step at which the level of a series changed.
 //!
 //! The self-normalised change-point test of X. Shao and X. Zhang, Testing for change points in time series, 2010:
 //! the CUSUM at each place against the partial sums on both sides of it, so that neither the scatter nor its

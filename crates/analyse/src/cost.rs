@@ -1,4 +1,4 @@
-//! What does a request cost the processor? Cells enter, fixed + marginal x KiB leaves for each path and bound.
+//! Fits what a request costs the processor: fixed + marginal x KiB, for each path and bound.
 //!
 //! The two bounds are those of Chung, Gray, Worthington, Horst (2000), section 4.2: from below what the process
 //! was charged, from above what the soaker lost. The soaker has its pass at few cells, the charge is known at all:
@@ -6,9 +6,9 @@
 //! comparable then, whichever cells either rests on.
 
 use crate::fit::{LineFit, fit_line, fit_line_to_scale};
-use crate::path::{Path, paths};
+use crate::path::{MeasuredPath, paths};
 use crate::resample;
-use crate::{Bound, CellFinding, Cost, Interval};
+use crate::{Bound, CellFinding, Cost, Interval, PathSettings};
 
 /// Scatter above which the line over all depths is looked at again, depth by depth.
 const SCATTERED: f64 = 0.1;
@@ -16,8 +16,7 @@ const SCATTERED: f64 = 0.1;
 /// The processor time of a request on each path, from below and from above, where two block sizes allow a fit.
 ///
 /// All depths enter one fit, unless the depth matters: where the line over all of them misses by more than
-/// 10% and lines of their own would miss by less than half of that, one depth stands for the path and its
-/// words say which.
+/// 10% and lines of their own would miss by less than half of that, one depth stands for the path.
 pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
     let paths = paths(cells);
     let mut bills: Vec<Bill<'_>> = paths.iter().filter_map(Bill::of).collect();
@@ -27,7 +26,7 @@ pub fn costs(cells: &[CellFinding]) -> Vec<Cost> {
 
 /// A path's two fits.
 struct Bill<'a> {
-    path: &'a Path<'a>,
+    path: &'a MeasuredPath<'a>,
     /// The depth that stands for the path, where depth matters.
     depth: Option<u32>,
     cells: Vec<&'a CellFinding>,
@@ -37,7 +36,7 @@ struct Bill<'a> {
 }
 
 impl<'a> Bill<'a> {
-    fn of(path: &'a Path<'a>) -> Option<Self> {
+    fn of(path: &'a MeasuredPath<'a>) -> Option<Self> {
         let of_depth = |depth: Option<u32>| {
             let chosen = |cell: &&CellFinding| depth.is_none_or(|depth| cell.iodepth == depth) && cell.charged_us > 0.0;
             let cells: Vec<&CellFinding> = path.usable().filter(chosen).collect();
@@ -78,16 +77,15 @@ impl<'a> Bill<'a> {
     }
 
     fn cost(&self, bound: Bound, fixed_us: Interval, marginal: Interval, cells: usize) -> Cost {
-        let Path { rw, pattern, cache, .. } = *self.path;
+        let PathSettings { rw, pattern, cache } = self.path.settings;
         let sizes = self.cells.iter().map(|cell| cell.bs_bytes);
         let ends = [sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0)];
         let cost_us = ends.map(|bytes| fixed_us.value + marginal.value * kib(bytes));
-        let of_depth = self.depth.map_or(String::new(), |depth| format!(", {depth} deep"));
         Cost {
-            path: format!("{}{of_depth}", self.path.words()),
             rw,
             pattern,
             cache,
+            iodepth: self.depth,
             bound,
             fixed_us,
             marginal_us_per_kib: marginal,
@@ -140,7 +138,7 @@ fn kib(bytes: u64) -> f64 {
 
 /// The depth that stands for the path where depth matters: of those with a fit the one with most sizes in the
 /// soaker's pass, then most sizes, then the deepest.
-fn telling_depth(path: &Path<'_>) -> Option<u32> {
+fn telling_depth(path: &MeasuredPath<'_>) -> Option<u32> {
     let all = line(path.usable())?;
     if all.scatter <= SCATTERED {
         return None;

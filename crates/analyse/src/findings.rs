@@ -1,15 +1,15 @@
-//! What is said of a study: the shape of `halfpower report --json`, and all that the report shows.
+//! Holds what the analysis finds in one study, as numbers and enums.
 //!
-//! Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `null`.
+//! Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `None`.
 
-use record::{Device, FileSystem, Machine};
+use halfpower_record::{Device, FileSystem, Machine};
+use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use serde::Serialize;
-use spec::{Cache, Direction, Pattern, Workload};
 
-use crate::{ExperimentFinding, Rows};
+use crate::{Bottleneck, CellSettings, FastestCell, LevelFinding, Unsteady, Warning};
 
 /// Everything that the analysis has to say about one study.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
     /// What was measured, in its canonical text.
     pub target: String,
@@ -25,8 +25,8 @@ pub struct Findings {
     pub runs: usize,
     /// Time they took with their preparation, in seconds.
     pub seconds: f64,
-    /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
-    pub verdict: Vec<String>,
+    /// How fast each direction is, and how sure that is.
+    pub headline: Vec<Headline>,
     /// The path from the application to the medium.
     pub levels: Vec<LevelFinding>,
     /// The narrowest of them.
@@ -41,17 +41,12 @@ pub struct Findings {
     pub attribution: Vec<Attribution>,
     /// What to set.
     pub advice: Vec<Advice>,
-    /// What a reader should know before believing a number, a sentence each.
-    pub warnings: Vec<String>,
+    /// What a reader should know before believing a number.
+    pub warnings: Vec<Warning>,
     /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
     pub cells: Vec<CellFinding>,
     /// What the null engine takes a request: the harness's own share.
     pub harness_ns_per_io: f64,
-    /// The experiments beside the walks of block size and depth, a section each.
-    pub experiments: Vec<ExperimentFinding>,
-    /// Their figures, a list each.
-    #[serde(flatten)]
-    pub rows: Rows,
 }
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
@@ -63,34 +58,6 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-}
-
-/// One level: what it promises and what was got through it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LevelFinding {
-    /// Its name.
-    pub level: String,
-    /// Peak advertised performance in MB/s.
-    pub pap_mbps: Option<f64>,
-    /// Real application performance in MB/s: the best that was measured through it.
-    pub rap_mbps: Option<f64>,
-    /// Where the advertised figure comes from, or why there is none.
-    pub source: String,
-    /// Whether this is the narrowest.
-    pub narrowest: bool,
-}
-
-/// What stops the path from going faster.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bottleneck {
-    /// The level's name.
-    pub level: String,
-    /// How that is known: which measurement against which ceiling.
-    pub why: String,
-    /// What would stop it next, were this lifted.
-    pub next: String,
-    /// What one would have to see for it to be something else; empty where nothing is known to stop it.
-    pub falsified_by: String,
 }
 
 /// Throughput against block size at one depth.
@@ -160,14 +127,14 @@ pub enum Bound {
 /// Processor time a request = fixed + marginal x KiB.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
-    /// The path in words, such as `random direct read`.
-    pub path: String,
     /// Which way the bytes go.
     pub rw: Direction,
     /// Order of offsets.
     pub pattern: Pattern,
     /// Cache setting.
     pub cache: Cache,
+    /// The depth that stands for the path, where the depth matters; `None` where all depths are in the fit.
+    pub iodepth: Option<u32>,
     /// Which bound.
     pub bound: Bound,
     /// Microseconds a request whatever its size.
@@ -188,8 +155,6 @@ pub struct Cost {
 /// charged, `elsewhere`, `irq`, `softirq` and `unattributed` add up to what the soaker says, where it had a pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attribution {
-    /// The path in words, such as `random direct read`.
-    pub path: String,
     /// Which way the bytes go.
     pub rw: Direction,
     /// Order of offsets.
@@ -231,25 +196,27 @@ pub struct Advice {
     pub cpu_ms_per_mb: f64,
     /// 99th percentile of latency there, in microseconds.
     pub p99_us: f64,
-    /// All of it in one sentence.
-    pub sentence: String,
+    /// The best cell that may be advised, of this pattern and direction.
+    pub best: FastestCell,
+    /// Whether that cell is the advised one.
+    pub is_best: bool,
 }
 
-/// Latencies of a cell, in microseconds.
+/// Latencies of a cell, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Shortest.
-    pub min: f64,
+    pub min: u64,
     /// Median.
-    pub p50: f64,
+    pub p50: u64,
     /// 90th percentile.
-    pub p90: f64,
+    pub p90: u64,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: u64,
     /// 99.9th percentile.
-    pub p999: f64,
+    pub p999: u64,
     /// Longest.
-    pub max: f64,
+    pub max: u64,
     /// Mean.
     pub mean: f64,
 }
@@ -286,15 +253,21 @@ pub struct CellFinding {
     /// Block size.
     pub bs_bytes: u64,
     /// Engine that carried it.
-    pub engine: spec::EngineName,
+    pub engine: halfpower_spec::EngineName,
+    /// How requests were handed to the kernel; `None` in virtual time and for runs of the first releases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuing: Option<halfpower_spec::Issuing>,
     /// Plain runs.
     pub runs: usize,
+    /// Throughput of the plain runs that chose this cell to be confirmed, in MB/s; then `mbps` and all that is told of
+    /// its runs rest on the confirming runs alone. `None` of a cell that was not confirmed.
+    pub chosen_mbps: Option<f64>,
     /// Throughput over run means, with its t interval.
     pub mbps: Interval,
     /// Requests a second, the mean over runs.
     pub iops: f64,
-    /// Latencies of all runs together.
-    pub latency_us: LatencySummary,
+    /// Latencies of all runs together, in nanoseconds.
+    pub latency_ns: LatencySummary,
     /// Mean number of requests in flight.
     pub achieved_depth: f64,
     /// Processor time a request charged to the process, in microseconds.
@@ -319,8 +292,8 @@ pub struct CellFinding {
     pub run_charged_us: Vec<f64>,
     /// Whether it was steady within its runs. What was not is marked wherever it is shown, and never advised.
     pub steady: bool,
-    /// Why it was not, as the end of a sentence: `in 2 of 3 runs the rate fell from 980 MB/s to 410 MB/s ...`.
-    pub unsteady_why: Option<String>,
+    /// Why it was not.
+    pub unsteady: Option<Unsteady>,
     /// Mean share of the runs' time that was cut off as a start that is none of the steady state.
     pub trimmed_share: f64,
     /// Rate before it fell, where most runs began faster than they went on: a cache that filled up, a credit spent.
@@ -344,4 +317,41 @@ pub struct CellFinding {
     pub series_mbps: Vec<f64>,
     /// Length of such a step in milliseconds.
     pub series_step_ms: f64,
+}
+
+/// The rate that stands for one direction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// The cell that it is measured in.
+    pub cell: CellSettings,
+    /// Throughput in MB/s, with its 95% interval; without width where there is a single run.
+    pub mbps: Interval,
+    /// Runs that `mbps` rests on.
+    pub runs: usize,
+    /// Whether these runs had no part in choosing the cell. A rate that chose itself is too high.
+    pub confirmed: bool,
+    /// Of direct writes: throughput of the same writes when each is durable before it completes, in MB/s.
+    pub durable_mbps: Option<Interval>,
+    /// Further seconds of measuring that would bring the interval within 5%, as far as the runs so far tell; `None`
+    /// where it is within, where nobody can tell, or where it would take more than 2,000 runs.
+    pub more_seconds: Option<f64>,
+    /// What may be wrong with it.
+    pub doubts: Vec<HeadlineDoubt>,
+}
+
+/// Why a rate may not be the medium's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum HeadlineDoubt {
+    /// No counter of a device tells where the bytes came from or went.
+    NoWitness,
+    /// The device's own counter moved far fewer bytes than the requests did.
+    Contradicted {
+        /// Bytes that the device moved, as a share of those that the requests moved.
+        device_share: f64,
+    },
+    /// Writes are faster than reads by more than the runs' noise: somebody's memory took them.
+    FasterThanReads,
 }

@@ -1,4 +1,4 @@
-//! Which line goes through these points? Pairs enter, a line with non-negative coefficients and its errors leaves.
+//! Fits a line with non-negative coefficients to pairs, with its errors.
 //!
 //! Weighted least squares in relative error: each point counts by how far it is off in percent, so that a
 //! request of 4 KiB weighs as much as one of 1 MiB. Both coefficients are times, so neither is below zero.

@@ -1,18 +1,17 @@
-//! From which block size on does a path give half of its best? Cells enter, a curve for each depth leaves.
+//! Finds the block size from which on a path gives half of its best, for each depth.
 //!
 //! Half power is RAP >= PAP/2 (Riedel, van Ingen, Gray, 1998). It is said twice: as the smallest size measured
 //! that reaches half of the curve's own peak, and as n1/2 = a/b of the fit time = a + b x size (R. Hockney,
 //! The n1/2 method, 1982), which no choice of sizes moves.
 
-use record::Level;
-use spec::Question;
+use halfpower_spec::Question;
 
 use crate::fit::{LineFit, fit_line};
 use crate::ladder::narrowest_pap;
-use crate::path::{Path, leading, paths};
+use crate::path::{MeasuredPath, leading, paths};
 use crate::regime::{Regimes, regimes};
 use crate::resample;
-use crate::{CellFinding, Curve};
+use crate::{CellFinding, Curve, PathLevel, PathSettings};
 
 /// Rounding that half of a peak may lose.
 const ROUNDING: f64 = 1e-9;
@@ -21,21 +20,32 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// Cells that a cache answered stay off a curve, unless they are all it has. A depth at which nothing was
 /// moved without errors has no curve. `levels` are what [`crate::levels`] gives.
-pub fn curves(question: &Question, levels: &[Level], cells: &[CellFinding]) -> Vec<Curve> {
-    let of_path = |path: Path<'_>| {
+pub fn curves(question: &Question, levels: &[PathLevel], cells: &[CellFinding]) -> Vec<Curve> {
+    let of_path = |path: MeasuredPath<'_>| {
         let regimes = regimes(path.usable());
         curves_of(question, levels, &path, &regimes)
     };
     paths(cells).into_iter().flat_map(of_path).collect()
 }
 
-pub(crate) fn curves_of(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regimes<'_>) -> Vec<Curve> {
+pub(crate) fn curves_of(
+    question: &Question,
+    levels: &[PathLevel],
+    path: &MeasuredPath<'_>,
+    regimes: &Regimes<'_>,
+) -> Vec<Curve> {
     let mut depths: Vec<u32> = path.cells.iter().map(|cell| cell.iodepth).collect();
     depths.dedup();
     depths.into_iter().filter_map(|iodepth| curve(question, levels, path, regimes, iodepth)).collect()
 }
 
-fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regimes<'_>, iodepth: u32) -> Option<Curve> {
+fn curve(
+    question: &Question,
+    levels: &[PathLevel],
+    path: &MeasuredPath<'_>,
+    regimes: &Regimes<'_>,
+    iodepth: u32,
+) -> Option<Curve> {
     let at_depth = path.cells.iter().copied().filter(|cell| cell.iodepth == iodepth);
     let moved: Vec<&CellFinding> = at_depth.filter(|cell| cell.mbps.value > 0.0 && cell.errors == 0).collect();
     let any_usable = moved.iter().any(|cell| cell.usable());
@@ -47,11 +57,12 @@ fn curve(question: &Question, levels: &[Level], path: &Path<'_>, regimes: &Regim
     let line = depth_line(regimes, iodepth);
     let interval = resampled_n_half(regimes, iodepth).or_else(|| line.and_then(|line| line.ratio_interval()));
     let repeated = any_usable && peak.run_mbps.len() > 1;
-    let pap = narrowest_pap(levels, path.rw).filter(|_| any_usable);
+    let pap = narrowest_pap(levels, path.settings.rw).filter(|_| any_usable);
+    let PathSettings { rw, pattern, cache } = path.settings;
     Some(Curve {
-        rw: path.rw,
-        pattern: path.pattern,
-        cache: path.cache,
+        rw,
+        pattern,
+        cache,
         iodepth,
         peak_mbps: peak.mbps.value,
         peak_bs_bytes: peak.bs_bytes,

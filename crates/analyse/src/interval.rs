@@ -1,4 +1,4 @@
-//! How sure is a mean? Run means enter, an estimate with its 95% interval leaves.
+//! Estimates a mean and its 95% interval from the means of runs.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

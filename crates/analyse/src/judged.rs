@@ -1,11 +1,12 @@
-//! What do the runs of a cell say together about its steadiness? Records enter, one verdict for the cell leaves.
+//! Judges whether a cell was steady from all its runs together.
 //!
 //! A cell is called not steady where most of its runs are, so that one disturbed run, which the interval over
 //! runs already shows, does not condemn it.
 
-use record::Record;
+use halfpower_record::Record;
 
-use crate::cells::some_mean;
+use crate::Unsteady;
+use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
 use crate::waves::between_waves;
 
@@ -45,18 +46,13 @@ impl Judged {
     }
 
     pub fn is_steady(&self) -> bool {
-        !most(self.unsteady().count(), self.runs.len())
+        !most(self.unsteady_runs().count(), self.runs.len())
     }
 
-    /// The reason of the first run that is not steady, where most are not.
-    pub fn why(&self) -> Option<String> {
-        let unsteady = self.unsteady().count();
-        let why = self.unsteady().find_map(|run| run.why.as_deref()).filter(|_| !self.is_steady())?;
-        let alike = if unsteady > 1 { "such as: " } else { "" };
-        Some(match self.runs.len() {
-            1 => format!("in its only run {why}"),
-            runs => format!("in {unsteady} of {runs} runs, {alike}{why}"),
-        })
+    /// What the first run that is not steady shows, where most are not.
+    pub fn unsteady(&self) -> Option<Unsteady> {
+        let objection = self.unsteady_runs().find_map(|run| run.objection).filter(|_| !self.is_steady())?;
+        Some(Unsteady { objection, unsteady_runs: self.unsteady_runs().count(), runs: self.runs.len() })
     }
 
     pub fn trimmed_share(&self) -> f64 {
@@ -81,7 +77,7 @@ impl Judged {
         all.get(all.len() / 2).copied()
     }
 
-    fn unsteady(&self) -> impl Iterator<Item = &Steadiness> {
+    fn unsteady_runs(&self) -> impl Iterator<Item = &Steadiness> {
         self.runs.iter().filter(|run| !run.steady)
     }
 }

@@ -1,111 +1,120 @@
-//! Which levels does a byte pass, what does each promise, what was got through it? The environment and the
-//! user's data sheet enter, the ladder of the 1998 paper's Figure 1 leaves: PAP beside (RAP).
+//! Builds the levels that a byte passes, with what each promises and what was got through it.
+//!
+//! The environment, the user's data sheet and what experiments measured enter; the ladder of Figure 1 of Riedel, van
+//! Ingen and Gray (1998) leaves.
 
-use record::{Environment, Level};
-use spec::{Direction, Question};
+use halfpower_record::Environment;
+use halfpower_spec::{Direction, Question, Rate};
 
-use crate::bottleneck::AT_PEAK;
-use crate::experiments::burst::measured_link;
-use crate::experiments::scaling::shared_levels;
-use crate::format::percent;
 use crate::path::leading;
-use crate::{CellFinding, LevelFinding, Rows};
+use crate::{
+    CellFinding, LevelFinding, LevelId, LevelKind, LevelSource, LinkCeiling, MeasuredCeilings, PathLevel, SharedCeiling,
+};
 
-/// Levels that are not on the way of a direct transfer to the medium: their peaks are the host's own.
-const OF_THE_HOST: [&str; 3] = ["memory", "processor", "page cache"];
-
-/// The name of the level of the medium, where the path has a block device.
-const DEVICE: &str = "device";
+/// Share of an advertised peak from which on the level that advertises it is the limit.
+pub(crate) const AT_PEAK: f64 = 0.9;
 
 /// The path's levels, with the data sheet's figure (`--peak`) at the device, where one was given.
-pub fn levels(question: &Question, environment: &Environment) -> Vec<Level> {
-    let mut levels = environment.levels.clone();
+pub fn levels(question: &Question, environment: &Environment) -> Vec<PathLevel> {
+    let mut levels: Vec<PathLevel> = environment.levels.iter().map(PathLevel::of).collect();
     let Some(peak) = question.peak.filter(|peak| peak.0.is_finite() && peak.0 > 0.0) else {
         return levels;
     };
     if levels.iter().any(|level| level.pap == Some(peak)) {
         return levels;
     }
-    let source = "the data sheet, as given with --peak".to_string();
-    match levels.iter_mut().find(|level| level.name == DEVICE && level.pap.is_none()) {
-        Some(device) => (device.pap, device.source) = (Some(peak), source),
-        None => levels.push(Level { name: "data sheet".to_string(), pap: Some(peak), source, ..Level::default() }),
+    let is_device = |level: &&mut PathLevel| level.id.kind == LevelKind::Device && level.pap.is_none();
+    match levels.iter_mut().find(is_device) {
+        Some(device) => (device.pap, device.source) = (Some(peak), LevelSource::DataSheet),
+        None => {
+            let id = LevelId::of(LevelKind::DataSheet);
+            levels.push(PathLevel { pap: Some(peak), ..PathLevel::unlimited(id, LevelSource::DataSheet) });
+        }
     }
     levels
 }
 
 /// The levels with those that experiments have shown: controller and link before the medium, and what members share.
-pub(crate) fn with_measured(levels: &[Level], rows: &Rows) -> Vec<Level> {
+pub(crate) fn with_measured(levels: &[PathLevel], measured: &MeasuredCeilings) -> Vec<PathLevel> {
     let mut known = levels.to_vec();
-    if let Some(link) = measured_link(rows) {
-        let link = known_by_name(link, levels);
+    if let Some(link) = measured.link {
         let medium = medium(levels, Direction::Read);
-        let place = known.iter().position(|level| level.full_name() == medium).unwrap_or(known.len());
-        known.insert(place, link);
+        let place = known.iter().position(|level| level.id == medium).unwrap_or(known.len());
+        known.insert(place, link_level(link, levels));
     }
-    known.extend(shared_levels(rows));
+    known.extend(measured.shared.iter().map(shared_level));
     known
 }
 
-/// What the same few blocks came at, where it all but reaches what another level is known to let through: it is then
-/// that level's limit that was seen, and none of its own.
-fn known_by_name(link: Level, levels: &[Level]) -> Level {
-    let Some(seen) = link.attainable.map(|rate| rate.mbps()) else { return link };
-    let of_path =
-        levels.iter().filter(|level| !is_of_the_host(level) && level.full_name() != medium(levels, Direction::Read));
-    let limits = of_path.filter_map(|level| Some((level.full_name(), limit_mbps(level, Direction::Read)?)));
-    match limits.reduce(|low, next| if next.1 < low.1 { next } else { low }) {
-        Some((name, limit)) if seen >= AT_PEAK * limit => {
-            let source = format!("{}: {} of what the {name} lets through", link.source, percent(seen / limit));
-            Level { attainable: None, source, ..link }
-        }
-        _ => link,
+/// Gives a level of memory that advertises nothing what was measured: the fastest copy by the most threads.
+pub(crate) fn with_measured_memory(levels: &mut [PathLevel], measured: &MeasuredCeilings) {
+    let Some(copy) = measured.memory else { return };
+    for level in levels.iter_mut().filter(|level| level.id.kind == LevelKind::Memory && level.pap.is_none()) {
+        level.pap = Some(Rate(copy.mbps * 1e6));
+        level.source = LevelSource::MemoryCopy(copy);
     }
 }
 
-/// Peak advertised performance of one level in MB/s, where it holds for `rw` and is a number.
-pub(crate) fn pap_mbps(level: &Level, rw: Direction) -> Option<f64> {
-    let holds = level.direction.is_none_or(|direction| direction == rw);
-    level.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
+/// Gives the ladder's step of controller and link what the same few blocks came at, where that is more.
+pub(crate) fn with_measured_rate(ladder: &mut [LevelFinding], measured: &MeasuredCeilings) {
+    let Some(link) = &measured.link else { return };
+    for level in ladder.iter_mut().filter(|level| level.id.kind == LevelKind::ControllerAndLink) {
+        level.rap_mbps = Some(level.rap_mbps.unwrap_or(0.0).max(link.mbps));
+    }
 }
 
-/// What a result of `rw` is held against at one level, in MB/s: what gets through it, else what it advertises.
-pub(crate) fn limit_mbps(level: &Level, rw: Direction) -> Option<f64> {
-    let holds = level.direction.is_none_or(|direction| direction == rw);
-    let attainable = level.attainable.map(|rate| rate.mbps()).filter(|mbps| mbps.is_finite() && *mbps > 0.0);
-    if holds { attainable.or_else(|| pap_mbps(level, rw)) } else { None }
+/// The level that the same few blocks have shown. What came through is its limit only where the blocks came faster than
+/// the medium gives new ones, and where no other level is known to let no more through.
+fn link_level(link: LinkCeiling, levels: &[PathLevel]) -> PathLevel {
+    let rate = link.answered.then_some(Rate(link.mbps * 1e6));
+    let limited_by = rate.and_then(|rate| limited_by(rate.mbps(), levels));
+    let id = LevelId { direction: Some(Direction::Read), ..LevelId::of(LevelKind::ControllerAndLink) };
+    let attainable = if limited_by.is_some() { None } else { rate };
+    PathLevel { attainable, ..PathLevel::unlimited(id, LevelSource::SameBlocks { link, limited_by }) }
 }
 
-/// The name of the level of the medium: `device`, or the last level of a path that has none of that name.
-pub(crate) fn medium(levels: &[Level], rw: Direction) -> String {
-    let of_path = || levels.iter().filter(|level| level.direction.is_none_or(|direction| direction == rw));
-    let device = of_path().find(|level| level.name == DEVICE);
-    let known = |level: &&Level| level.attainable.is_some() && !is_of_the_host(level);
-    device.or_else(|| of_path().next_back().filter(known)).map_or(DEVICE.to_string(), Level::full_name)
+/// The narrowest level between host and medium, where `mbps` all but reaches its limit, and the share of that limit.
+fn limited_by(mbps: f64, levels: &[PathLevel]) -> Option<(LevelId, f64)> {
+    let medium = medium(levels, Direction::Read);
+    let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host() && level.id != medium);
+    let limits = of_path.filter_map(|level| Some((level.id.clone(), level.limit_mbps(Direction::Read)?)));
+    let (id, limit) = limits.reduce(|low, next| if next.1 < low.1 { next } else { low })?;
+    (mbps >= AT_PEAK * limit).then(|| (id, mbps / limit))
+}
+
+/// The level that members side by side have shown: the most that came through what they share.
+fn shared_level(shared: &SharedCeiling) -> PathLevel {
+    let id = LevelId { direction: Some(shared.rw), ..LevelId::of(LevelKind::SharedPath) };
+    let source = LevelSource::Members(*shared);
+    PathLevel { pap: Some(Rate(shared.mbps * 1e6)), ..PathLevel::unlimited(id, source) }
+}
+
+/// The level of the medium: the device, or the last level of a path that has none.
+pub(crate) fn medium(levels: &[PathLevel], rw: Direction) -> LevelId {
+    let of_path = || levels.iter().filter(|level| level.id.holds_for(rw));
+    let device = of_path().find(|level| level.id.kind == LevelKind::Device);
+    let known = |level: &&PathLevel| level.attainable.is_some() && !level.id.kind.is_of_the_host();
+    let medium = device.or_else(|| of_path().next_back().filter(known));
+    medium.map_or(LevelId::of(LevelKind::Device), |level| level.id.clone())
 }
 
 /// The lowest peak in MB/s that any level between the host and the medium advertises for `rw`.
-pub(crate) fn narrowest_pap(levels: &[Level], rw: Direction) -> Option<f64> {
-    levels.iter().filter(|level| !is_of_the_host(level)).filter_map(|level| pap_mbps(level, rw)).reduce(f64::min)
-}
-
-/// Whether the level is the host's own, so that its peak bounds no device.
-pub(crate) fn is_of_the_host(level: &Level) -> bool {
-    OF_THE_HOST.contains(&level.name.as_str())
+pub(crate) fn narrowest_pap(levels: &[PathLevel], rw: Direction) -> Option<f64> {
+    let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
+    of_path.filter_map(|level| level.pap_mbps(rw)).reduce(f64::min)
 }
 
 /// The ladder, none marked yet: what was got through a level is the best of its direction, and through the
 /// memory also what a cache answered.
-pub(crate) fn ladder(levels: &[Level], cells: &[CellFinding]) -> Vec<LevelFinding> {
-    let finding = |level: &Level| {
+pub(crate) fn ladder(levels: &[PathLevel], cells: &[CellFinding]) -> Vec<LevelFinding> {
+    let finding = |level: &PathLevel| {
         let counts = |cell: &&CellFinding| {
-            let through = cell.usable() || (is_of_the_host(level) && cell.cached && cell.errors == 0);
-            through && level.direction.is_none_or(|direction| direction == cell.rw)
+            let through = cell.usable() || (level.id.kind.is_of_the_host() && cell.cached && cell.errors == 0);
+            through && level.id.holds_for(cell.rw)
         };
-        let pap = Direction::ALL.iter().find_map(|rw| pap_mbps(level, *rw));
         LevelFinding {
-            level: level.full_name(),
-            pap_mbps: pap,
+            id: level.id.clone(),
+            pap_mbps: Direction::ALL.iter().find_map(|rw| level.pap_mbps(*rw)),
             rap_mbps: leading(cells.iter().filter(counts)).map(|cell| cell.mbps.value),
             source: level.source.clone(),
             narrowest: false,

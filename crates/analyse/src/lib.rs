@@ -1,8 +1,8 @@
-//! What do the records say? Records in, findings out; pure, so that the same records always say the same.
+//! Turns records into findings: numbers and enums with the evidence for them, and no prose.
 //!
-//! [`analyse`] says everything at once. The pieces are there for whoever plans the next run: [`cells`] groups,
-//! [`curves`] finds half power, [`limits`] and [`costs`] fit, [`advice`] recommends. Every number's definition
-//! stands in `docs/method.md`.
+//! Pure: the same records always give the same findings. [`analyse`] finds everything at once. The pieces are there for
+//! whoever plans the next run: [`cells`] groups, [`curves`] finds half power, [`limits`] and [`costs`] fit, [`advice`]
+//! recommends. Every number's definition stands in `docs/method`; every sentence is made in `crates/report`.
 
 mod advice;
 mod attribution;
@@ -11,95 +11,109 @@ mod calibrate;
 mod cells;
 mod change;
 mod compare;
-mod compare_cells;
-mod compare_condition;
-mod compare_findings;
-mod compare_notes;
-mod compare_paths;
-mod compare_price;
-mod compare_spread;
-mod compare_verdict;
+mod corroboration;
 mod cost;
-mod experiments;
+mod experiment_cells;
+mod faults;
 mod findings;
 pub mod fit;
-pub mod format;
 mod half_power;
+mod headline;
 mod interval;
 mod judged;
 mod ladder;
+mod levels;
 mod limits;
+mod mean;
+mod measured_ceilings;
 mod path;
+mod path_model;
+pub mod policy;
+mod processor_time;
 mod regime;
 mod resample;
 mod scatter;
-mod shape;
+mod settings;
 mod steady;
-mod verdict;
+mod stopped_by;
+mod unsteady;
 mod warm_up;
+mod warning;
 mod warnings;
 mod waves;
-mod witness;
 
-use record::{Environment, Record};
-use spec::Question;
+use halfpower_record::{Environment, Record};
+use halfpower_spec::Question;
 
 pub use advice::advice;
-pub use calibrate::{CalibrateError, Calibration, Ceilings, FittedWay, HeldOut, HeldOutWay, calibrate, check};
+pub use calibrate::{
+    CalibrateError, Calibration, Ceilings, FittedPath, HeldOut, HeldOutPath, MeasuredRange, NotFitted, Remark,
+    Unfittable, calibrate, check,
+};
 pub use cells::{cells, cells_within};
-pub use compare::{Study, compare, compare_apart};
-pub use compare_condition::{Condition, Quantity};
-pub use compare_findings::{
-    Accesses, CellComparison, CellSettings, Change, Comparison, ConditionCase, ConditionFinding, CostComparison,
-    CostTerm, Floor, HalfPowerComparison, LeftOut, PathComparison, Practical, PriceRow, PriceTable, StudyFacts,
+pub use compare::{
+    Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, CostComparison, CostTerm,
+    Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES, MissingFigure, Note, Outcome,
+    PathComparison, PlaceAspect, Practical, PriceRow, PriceTable, Prior, Quantity, StudyFacts, StudyRecords, compare,
+    compare_apart, price, price_row,
 };
-pub use compare_price::price;
-pub use compare_verdict::{cell_words, signed};
 pub use cost::costs;
-pub use experiments::{
-    AlignmentRow, AllocationRow, AnatomyRow, Axis, BufferedCostRow, BufferedRow, BurstRow, Cheaper, DurabilityRow,
-    EngineRow, ExperimentFinding, Hit, HitRow, LimitedBy, Line, MemoryRow, MirrorRow, OverheadRow, Picture,
-    PictureKind, Point, ProcessorRow, Rows, ScalingRow, StreamRow, ZoneRow, loop_ns_per_kib, memory,
-};
+pub use experiment_cells::{ExperimentCell, experiment_cells};
+pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
-    Advice, Attribution, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding,
+    Advice, Attribution, Bound, CellFinding, Cost, Curve, Findings, Headline, HeadlineDoubt, Interval, LatencySummary,
     Limits, NoiseFinding,
 };
 pub use half_power::curves;
+pub use headline::headlines;
 pub use interval::t95;
 pub use judged::run_mbps;
 pub use ladder::levels;
+pub use levels::{LevelFinding, LevelId, LevelKind, LevelSource, PathLevel};
 pub use limits::limits;
+pub use mean::{mean, median, some_mean};
+pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedCeiling};
 pub use path::peak;
+pub use settings::{CellSettings, PathSettings};
 pub use steady::{Burst, Steadiness, judge};
+pub use stopped_by::{
+    Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf, RequestCeiling,
+    RequestTime, StoppedBy,
+};
+pub use unsteady::{Objection, Unsteady};
+pub use warning::Warning;
 
-use bottleneck::Evidence;
-use path::{Path, paths};
+use bottleneck::JudgedStudy;
+use path::{MeasuredPath, paths};
 use regime::{Regimes, regimes};
 use warnings::{Grounds, warnings};
 
 /// Everything that `records`, taken in `environment` to answer `question`, have to say.
 ///
 /// Any records will do, in any order: of an interrupted study, of runs that failed, of none at all. What they
-/// do not tell is `None` or left out, and a warning says so.
-pub fn analyse(question: &Question, environment: &Environment, records: &[Record]) -> Findings {
-    let (experiments, rows) = experiments::tell(question, environment, records);
+/// do not tell is `None` or left out, and a warning says so. `measured` is what experiments know of the path.
+pub fn analyse(
+    question: &Question,
+    environment: &Environment,
+    records: &[Record],
+    measured: &MeasuredCeilings,
+) -> Findings {
     let mut levels = levels(question, environment);
-    experiments::with_measured_memory(&mut levels, &rows.memory);
+    ladder::with_measured_memory(&mut levels, measured);
     let gathered = cells::gather(&levels, records);
     let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
     let paths = paths(&cells);
-    let fitted: Vec<(Path<'_>, Regimes<'_>)> =
+    let fitted: Vec<(MeasuredPath<'_>, Regimes<'_>)> =
         paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect();
     let curves: Vec<Curve> =
         fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
     let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
     let cpus = environment.machine.cpus;
     let virtualised = environment.machine.virtualised.is_some();
-    let known = ladder::with_measured(&levels, &rows);
+    let known = ladder::with_measured(&levels, measured);
     let mut judgement =
-        bottleneck::judge(&Evidence { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
-    experiments::burst::with_measured_rate(&mut judgement.ladder, &rows);
+        bottleneck::judge(&JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
+    ladder::with_measured_rate(&mut judgement.ladder, measured);
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
     let warnings = warnings(&Grounds {
@@ -113,6 +127,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         advice: &advice,
         harness_ns_per_io,
     });
+    let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
     Findings {
         target: question.target.clone(),
         machine: environment.machine.clone(),
@@ -120,11 +135,8 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         device: environment.device.clone(),
         started_unix_ms: records.iter().map(|record| record.started_unix_ms).min().unwrap_or(0),
         runs: records.len(),
-        seconds: records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9,
-        verdict: match question.patterns().next() {
-            Some(_) => verdict::verdict(&cells, &curves, judgement.sentence, &advice),
-            None => verdict::of_experiments(&experiments),
-        },
+        seconds,
+        headline: headlines(environment, &cells, seconds / records.len().max(1) as f64),
         levels: judgement.ladder,
         bottleneck: judgement.bottleneck,
         curves,
@@ -135,8 +147,6 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
         warnings,
         harness_ns_per_io,
         cells,
-        experiments,
-        rows,
     }
 }
 

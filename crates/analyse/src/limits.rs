@@ -1,20 +1,21 @@
-//! What is a path up against, whatever is asked of it? The regimes of its cells enter, physical limits leave.
+//! Finds the physical limits of each path from the regimes of its cells.
 
-use crate::path::{Path, paths};
+use crate::path::{MeasuredPath, paths};
 use crate::regime::{Regimes, regimes};
-use crate::{CellFinding, Interval, Limits};
+use crate::{CellFinding, Interval, Limits, PathSettings};
 
 /// The limits of each path of `cells`: time and rate of a lone request, how many go side by side, ceilings.
 pub fn limits(cells: &[CellFinding]) -> Vec<Limits> {
     paths(cells).iter().map(|path| limits_of(path, &regimes(path.usable()))).collect()
 }
 
-pub(crate) fn limits_of(path: &Path<'_>, regimes: &Regimes<'_>) -> Limits {
+pub(crate) fn limits_of(path: &MeasuredPath<'_>, regimes: &Regimes<'_>) -> Limits {
     let alone = regimes.line.filter(|_| regimes.base_depth == 1);
+    let PathSettings { rw, pattern, cache } = path.settings;
     Limits {
-        rw: path.rw,
-        pattern: path.pattern,
-        cache: path.cache,
+        rw,
+        pattern,
+        cache,
         fixed_us: alone.map(|line| line.intercept_interval()),
         stream_mbps: alone.and_then(|line| reciprocal(line.slope_interval())),
         parallelism: regimes.parallelism,

@@ -1,13 +1,13 @@
-//! What bounds each cell of a path? Cells enter, a regime for each and the constants behind them leave.
+//! Finds what bounds each cell of a path, and the constants behind it.
 //!
-//! The model of `shape.rs` is tried with every set of its terms from a few places to start; of those whose
+//! The model of `path_model.rs` is tried with every set of its terms from a few places to start; of those whose
 //! plateaus are plateaus in the cells the best by BIC is taken (G. Schwarz, Estimating the dimension of a model,
 //! 1978).
 
 use crate::fit::{LineFit, fit_line};
 use crate::interval::t95;
-pub(crate) use crate::shape::Regime;
-use crate::shape::{Scene, Seen, Shape};
+pub(crate) use crate::path_model::Regime;
+use crate::path_model::{Observation, Observations, PathModel};
 use crate::{CellFinding, Interval};
 
 /// A path's constants, and which of them bounds each of its usable cells.
@@ -28,53 +28,53 @@ pub(crate) struct Regimes<'a> {
 /// Fits the model to the usable ones of `cells`, all of one path.
 pub(crate) fn regimes<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Regimes<'a> {
     let cells: Vec<&CellFinding> = cells.filter(|cell| cell.usable()).collect();
-    let scene = Scene { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(&cells) };
-    let base_depth = base_depth(&scene.seen);
-    let chosen = candidates(&scene.seen, base_depth)
+    let observations = Observations { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(&cells) };
+    let base_depth = base_depth(&observations.seen);
+    let chosen = candidates(&observations.seen, base_depth)
         .into_iter()
-        .map(|shape| scene.settle(shape))
-        .filter(|shape| scene.believes(shape))
-        .map(|shape| (scene.score(&shape), shape))
+        .map(|model| observations.settle(model))
+        .filter(|model| observations.believes(model))
+        .map(|model| (observations.score(&model), model))
         .reduce(|best, next| if next.0 < best.0 { next } else { best });
     match chosen {
-        Some((_, shape)) => Regimes::of_shape(cells, &scene, &shape),
+        Some((_, model)) => Regimes::of_model(cells, &observations, &model),
         None => Regimes::none(cells, base_depth),
     }
 }
 
-/// The cells as the model sees them, and every settled shape whose line is known, told of requests alone (base depth 1).
-pub(crate) fn starts(cells: &[&CellFinding]) -> (Vec<Seen>, Vec<Shape>) {
-    let scene = Scene { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(cells) };
-    let base_depth = base_depth(&scene.seen);
-    let alone = |shape: Shape| {
-        let line = shape.line.map(|(fixed, per_byte)| (fixed * base_depth, per_byte * base_depth));
-        Shape { base_depth: 1.0, line, ..shape }
+/// The cells as the model sees them, and every settled model whose line is known, told of requests alone (base depth 1).
+pub(crate) fn starts(cells: &[&CellFinding]) -> (Vec<Observation>, Vec<PathModel>) {
+    let observations = Observations { seen: cells.iter().map(|cell| seen(cell)).collect(), noise: noise(cells) };
+    let base_depth = base_depth(&observations.seen);
+    let alone = |model: PathModel| {
+        let line = model.line.map(|(fixed, per_byte)| (fixed * base_depth, per_byte * base_depth));
+        PathModel { base_depth: 1.0, line, ..model }
     };
-    let shapes = candidates(&scene.seen, base_depth).into_iter().filter(|shape| shape.line.is_some());
-    let shapes = shapes.flat_map(|shape| [shape, scene.settle(shape)]).map(alone).collect();
-    (scene.seen, shapes)
+    let models = candidates(&observations.seen, base_depth).into_iter().filter(|model| model.line.is_some());
+    let models = models.flat_map(|model| [model, observations.settle(model)]).map(alone).collect();
+    (observations.seen, models)
 }
 
 impl<'a> Regimes<'a> {
-    fn of_shape(cells: Vec<&'a CellFinding>, scene: &Scene, shape: &Shape) -> Self {
-        let bound = |seen: &Seen| shape.time(seen).1;
-        let on = |ceiling: Option<f64>, regime, of: &dyn Fn(&Seen) -> f64| -> Option<Interval> {
+    fn of_model(cells: Vec<&'a CellFinding>, observations: &Observations, model: &PathModel) -> Self {
+        let bound = |seen: &Observation| model.time(seen).1;
+        let on = |ceiling: Option<f64>, regime, of: &dyn Fn(&Observation) -> f64| -> Option<Interval> {
             let ceiling = ceiling?;
-            let on = scene.seen.iter().filter(|seen| bound(seen) == regime).map(of);
-            let rates: Vec<f64> = on.filter(|rate| scene.stands_on(*rate, ceiling)).collect();
+            let on = observations.seen.iter().filter(|seen| bound(seen) == regime).map(of);
+            let rates: Vec<f64> = on.filter(|rate| observations.stands_on(*rate, ceiling)).collect();
             (!rates.is_empty()).then(|| Interval::of_means(&rates))
         };
-        let waits = |seen: &Seen| bound(seen) == Regime::Parallelism;
+        let waits = |seen: &Observation| bound(seen) == Regime::Parallelism;
         let per_second =
             |rate: Interval| Interval { value: rate.value * 1e6, low: rate.low * 1e6, high: rate.high * 1e6 };
         Self {
-            base_depth: shape.base_depth as u32,
-            line: fit_line(&shape.line_points(&scene.seen)),
-            parallelism: shape.parallelism.filter(|_| scene.seen.iter().any(waits)),
+            base_depth: model.base_depth as u32,
+            line: fit_line(&model.line_points(&observations.seen)),
+            parallelism: model.parallelism.filter(|_| observations.seen.iter().any(waits)),
             // A byte a microsecond is a MB/s.
-            ceiling_mbps: on(shape.bandwidth, Regime::Bandwidth, &Seen::bytes_per_us),
-            ceiling_iops: on(shape.requests, Regime::Requests, &Seen::requests_per_us).map(per_second),
-            cells: cells.into_iter().zip(scene.seen.iter().map(bound)).collect(),
+            ceiling_mbps: on(model.bandwidth, Regime::Bandwidth, &Observation::bytes_per_us),
+            ceiling_iops: on(model.requests, Regime::Requests, &Observation::requests_per_us).map(per_second),
+            cells: cells.into_iter().zip(observations.seen.iter().map(bound)).collect(),
         }
     }
 
@@ -90,9 +90,14 @@ impl<'a> Regimes<'a> {
     }
 }
 
-fn seen(cell: &CellFinding) -> Seen {
+fn seen(cell: &CellFinding) -> Observation {
     let depth = f64::from(cell.total_depth().max(1));
-    Seen { depth, bytes: cell.bs_bytes as f64, time_us: cell.time_per_request_us(), error: error(cell).unwrap_or(0.0) }
+    Observation {
+        depth,
+        bytes: cell.bs_bytes as f64,
+        time_us: cell.time_per_request_us(),
+        error: error(cell).unwrap_or(0.0),
+    }
 }
 
 /// Relative standard error of a cell's mean, pooled over the cells with more than one run.
@@ -106,7 +111,7 @@ fn error(cell: &CellFinding) -> Option<f64> {
     (cell.runs > 1).then(|| cell.mbps.relative_reach() / t95(cell.runs - 1))
 }
 
-fn base_depth(seen: &[Seen]) -> f64 {
+fn base_depth(seen: &[Observation]) -> f64 {
     let depths = depths(seen);
     let sizes_differ = |depth: &f64| {
         let mut bytes = seen.iter().filter(|seen| seen.depth == *depth).map(|seen| seen.bytes);
@@ -117,7 +122,7 @@ fn base_depth(seen: &[Seen]) -> f64 {
 }
 
 /// The depths that occur, rising.
-fn depths(seen: &[Seen]) -> Vec<f64> {
+fn depths(seen: &[Observation]) -> Vec<f64> {
     let mut depths: Vec<f64> = seen.iter().map(|seen| seen.depth).collect();
     depths.sort_by(f64::total_cmp);
     depths.dedup();
@@ -125,32 +130,32 @@ fn depths(seen: &[Seen]) -> Vec<f64> {
 }
 
 /// Every set of terms with a few places to start from.
-fn candidates(seen: &[Seen], base_depth: f64) -> Vec<Shape> {
+fn candidates(seen: &[Observation], base_depth: f64) -> Vec<PathModel> {
     let depths: Vec<f64> = depths(seen).into_iter().filter(|depth| *depth >= base_depth).collect();
     // The deepest is no limit that anything was seen to wait at.
     let parallel: Vec<Option<f64>> =
         std::iter::once(None).chain(depths.iter().rev().skip(1).copied().map(Some)).collect();
-    let highest = |of: &dyn Fn(&Seen) -> f64| seen.iter().map(of).reduce(f64::max);
-    let bandwidth = highest(&Seen::bytes_per_us);
-    let requests = highest(&Seen::requests_per_us);
+    let highest = |of: &dyn Fn(&Observation) -> f64| seen.iter().map(of).reduce(f64::max);
+    let bandwidth = highest(&Observation::bytes_per_us);
+    let requests = highest(&Observation::requests_per_us);
     // At one depth alone a ceiling cannot be told from a line, so there is always a line.
     let no_line = (depths.len() > 1).then_some(None);
-    let mut shapes = Vec::new();
+    let mut models = Vec::new();
     for line in starting_lines(seen, base_depth).into_iter().map(Some).chain(no_line) {
         for parallelism in parallel.iter().copied().filter(|p| p.is_none() || line.is_some()) {
             for bandwidth in [None, bandwidth] {
                 for requests in [None, requests] {
-                    shapes.push(Shape { base_depth, line, parallelism, bandwidth, requests });
+                    models.push(PathModel { base_depth, line, parallelism, bandwidth, requests });
                 }
             }
         }
     }
-    shapes.retain(|shape| shape.line.is_some() || shape.bandwidth.is_some() || shape.requests.is_some());
-    shapes
+    models.retain(|model| model.line.is_some() || model.bandwidth.is_some() || model.requests.is_some());
+    models
 }
 
 /// Lines to begin with: over all sizes at the base depth, over the smaller and over the larger half of them.
-fn starting_lines(seen: &[Seen], base_depth: f64) -> Vec<(f64, f64)> {
+fn starting_lines(seen: &[Observation], base_depth: f64) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> =
         seen.iter().filter(|seen| seen.depth == base_depth).map(|seen| (seen.bytes, seen.time_us)).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));

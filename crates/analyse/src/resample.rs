@@ -1,4 +1,4 @@
-//! How sure is a value that was worked out from many cells? Their runs enter, the value's 95% interval leaves.
+//! Gives the 95% interval of a value that was worked out from the runs of many cells.
 //!
 //! A bootstrap over runs (B. Efron, Bootstrap methods: another look at the jackknife, 1979). Runs are few, so each
 //! cell draws one run fewer than it has, which gives its mean the right variance (J. N. K. Rao, C. F. J. Wu,

@@ -1,8 +1,10 @@
-//! How much does a rate stray from step to step? A series enters, its long-run variance leaves.
+//! Estimates how much a rate strays from step to step: the long-run variance of a series.
 //!
 //! The variance of a mean of L correlated steps is noise / L, with noise = variance x (1 + r) / (1 - r) for steps
 //! of lag-1 correlation r (an AR(1) series). Both are taken within fifths of the window, around the mean of each,
 //! so that a change of level or a slope is not taken for scatter; the fifth that strays most is left out.
+
+use crate::mean::mean;
 
 /// Parts that the series is looked at in.
 const PARTS: usize = 5;
@@ -42,11 +44,6 @@ impl Scatter {
     pub fn margin(&self, steps: usize) -> f64 {
         2.0 * self.grain / steps.max(1) as f64
     }
-}
-
-/// The mean; 0 of nothing.
-pub(crate) fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
 /// The greatest common divisor, to a millionth of the largest rate; 0 where all are 0.

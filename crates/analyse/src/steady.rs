@@ -1,16 +1,17 @@
-//! Was a run steady? Its time series enters, a verdict with its reason in words leaves.
+//! Judges whether a run was steady from its time series.
 //!
 //! The start is trimmed by MSER-5 where it is slower than the rest, or where a short burst came before it. What
 //! remains passes four guards, and each asks two things of a difference: whether it is large enough to matter,
 //! and whether it is more than the run's own scatter explains, so that few requests in a step are not taken for
-//! unsteadiness. How often the guards are wrong stands in `docs/method.md`, and `tests/steadiness.rs` measures it.
+//! unsteadiness. How often the guards are wrong stands in `docs/method/validation.md`, and `tests/steadiness.rs` measures it.
 
-use record::Series;
+use halfpower_record::Series;
 
 use crate::change::change_point;
-use crate::scatter::{Scatter, mean};
+use crate::mean::mean;
+use crate::scatter::Scatter;
 use crate::warm_up::settled_at;
-use crate::{Interval, format};
+use crate::{Interval, Objection};
 
 /// Fewest steps that anything is told from.
 const FEWEST_STEPS: usize = 25;
@@ -44,8 +45,8 @@ pub struct Steadiness {
     pub steady: bool,
     /// Whether the series was long and fine enough to tell.
     pub told: bool,
-    /// What speaks against it, in words; `None` where it is steady.
-    pub why: Option<String>,
+    /// What speaks against it; `None` where it is steady.
+    pub objection: Option<Objection>,
     /// Steps at the start that are none of the steady state: a warm-up, or a burst.
     pub trimmed_steps: usize,
     /// The same as a share of the series.
@@ -68,9 +69,9 @@ pub struct Burst {
     pub lasted_ns: u64,
 }
 
-/// What speaks against a run's steadiness: the words, and the place of a change of level in steps.
-struct Objection {
-    why: String,
+/// What speaks against a run's steadiness, and the place of a change of level in steps.
+struct Found {
+    objection: Objection,
     changed_at: Option<usize>,
 }
 
@@ -100,7 +101,7 @@ pub fn judge(series: &Series) -> Steadiness {
 
 fn steady(rates: &[f64], trimmed_steps: usize, burst: Option<Burst>) -> Steadiness {
     let within = Interval::of_means(&parts(&rates[trimmed_steps..]));
-    Steadiness { steady: true, told: true, why: None, trimmed_steps, trimmed_share: 0.0, burst, within }
+    Steadiness { steady: true, told: true, objection: None, trimmed_steps, trimmed_share: 0.0, burst, within }
 }
 
 fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
@@ -109,11 +110,11 @@ fn judge_rates(rates: &[f64], step_ns: u64) -> Steadiness {
     let cut = burst.is_none() || trimmed as f64 <= LONGEST_BURST * rates.len() as f64;
     let from = if cut { trimmed } else { 0 };
     let found = steady(rates, from, burst);
-    let Some(objection) = objection(&rates[from..], step_ns, from) else {
+    let Some(Found { objection, changed_at }) = objection(&rates[from..], step_ns, from) else {
         return found;
     };
-    let burst = burst.or_else(|| late_burst(&rates[from..], objection.changed_at?, step_ns));
-    Steadiness { steady: false, why: Some(objection.why), burst, ..found }
+    let burst = burst.or_else(|| late_burst(&rates[from..], changed_at?, step_ns));
+    Steadiness { steady: false, objection: Some(objection), burst, ..found }
 }
 
 /// Steps at the start that do not belong to the rest, with the burst that they were where they were faster.
@@ -143,7 +144,7 @@ fn late_burst(rates: &[f64], changed_at: usize, step_ns: u64) -> Option<Burst> {
 }
 
 /// The first of the guards that objects: a change of level, a slope, the last third, a spread of five parts.
-fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Objection> {
+fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Found> {
     let scatter = Scatter::of(rates);
     change(rates, &scatter, step_ns, trimmed)
         .or_else(|| slope(rates, &scatter))
@@ -151,7 +152,7 @@ fn objection(rates: &[f64], step_ns: u64, trimmed: usize) -> Option<Objection> {
         .or_else(|| spread(rates, &scatter))
 }
 
-fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Option<Objection> {
+fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Option<Found> {
     let at = change_point(rates)?;
     let (before, after) = rates.split_at(at);
     let (from, to) = (mean(before), mean(after));
@@ -159,15 +160,13 @@ fn change(rates: &[f64], scatter: &Scatter, step_ns: u64, trimmed: usize) -> Opt
     if (from - to).abs() <= STEP * mean(rates) + scatter.margin(shorter) {
         return None;
     }
-    let turned = if to < from { "fell" } else { "rose" };
-    let seconds = (trimmed + at) as f64 * step_ns as f64 / 1e9;
-    let [from, to] = [from, to].map(format::mbps);
-    let why = format!("the rate {turned} from {from} to {to} after {seconds:.2} s");
-    Some(Objection { why, changed_at: Some(at) })
+    let after_s = (trimmed + at) as f64 * step_ns as f64 / 1e9;
+    let objection = Objection::LevelChanged { from_mbps: from, to_mbps: to, after_s };
+    Some(Found { objection, changed_at: Some(at) })
 }
 
 /// Gain of the least-squares line over the window, against the mean.
-fn slope(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+fn slope(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let count = rates.len() as f64;
     let (level, middle) = (mean(rates), (count - 1.0) / 2.0);
     let (mut products, mut squares) = (0.0, 0.0);
@@ -179,31 +178,26 @@ fn slope(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
     // The slope's variance is noise / (n^3 / 12), so that of the gain over n steps is 12 noise / n.
     let error = (12.0 * scatter.noise / count).sqrt();
     let over = gain.abs() > (SLOPE * level).max(ERRORS * error) + scatter.margin(rates.len() / 2);
-    let turned = if gain < 0.0 { "fell" } else { "rose" };
-    let why = || format!("the rate {turned} by {} over the window", format::percent(gain.abs() / level));
-    over.then(|| Objection { why: why(), changed_at: None })
+    over.then(|| Found { objection: Objection::Slope { gain: gain / level }, changed_at: None })
 }
 
-fn last_third(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+fn last_third(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let third = rates.len() / 3;
     let middle = mean(&rates[rates.len() - 2 * third..rates.len() - third]);
     let last = mean(&rates[rates.len() - third..]);
     let allowed = (THIRDS * mean(rates)).max(ERRORS * scatter.error_of_difference(third, third));
     let over = (last - middle).abs() > allowed + scatter.margin(third) && middle > 0.0;
-    let how = if last < middle { "slower" } else { "faster" };
-    let by = format::percent((last / middle - 1.0).abs());
-    over.then(|| Objection { why: format!("its last third was {by} {how} than its middle third"), changed_at: None })
+    over.then(|| Found { objection: Objection::LastThird { gain: last / middle - 1.0 }, changed_at: None })
 }
 
-fn spread(rates: &[f64], scatter: &Scatter) -> Option<Objection> {
+fn spread(rates: &[f64], scatter: &Scatter) -> Option<Found> {
     let parts = parts(rates);
     let high = parts.iter().copied().fold(f64::MIN, f64::max);
     let low = parts.iter().copied().fold(f64::MAX, f64::min);
     let length = rates.len() / parts.len();
     let allowed = (EXCURSION * mean(rates)).max(SPREAD_ERRORS * (scatter.noise / length as f64).sqrt());
     let over = high - low > allowed + scatter.margin(length);
-    let why = || format!("parts of it ran between {} and {}", format::mbps(low), format::mbps(high));
-    over.then(|| Objection { why: why(), changed_at: None })
+    over.then_some(Found { objection: Objection::Spread { low_mbps: low, high_mbps: high }, changed_at: None })
 }
 
 /// Mean rates of five equal parts; of all steps where there are fewer than five.

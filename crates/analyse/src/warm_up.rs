@@ -1,11 +1,11 @@
-//! When had a run settled? A series enters, the step from which on it is to be believed leaves.
+//! Finds the step of a series from which on a run had settled.
 //!
 //! MSER-5: of all starts that could be cut off, the one that leaves the mean of the rest best known (K. P. White,
 //! An effective truncation heuristic for bias reduction in simulation output, 1997; in batches of five, K. P. White,
 //! M. J. Cobb, S. C. Spratt, A comparison of five steady-state truncation heuristics for simulation, 2000). At most
 //! half of the run is cut off: what has not settled by then has not settled.
 
-use crate::scatter::mean;
+use crate::mean::mean;
 
 /// Steps in a batch.
 const BATCH: usize = 5;

@@ -1,4 +1,4 @@
-//! Do requests complete in waves, and how fast are they then? A series enters, the rate between waves leaves.
+//! Finds whether requests complete in waves, and their rate between waves.
 //!
 //! A throttle that hands out slices of time (the kernel's control groups do, ten a second), or a drive that empties its
 //! queue at once, completes many requests together and then none. A window that opens and closes at any time cuts such
@@ -6,9 +6,9 @@
 //! asked. So the rate is counted from the end of a wave to the end of another one, between which each wave has its
 //! whole time.
 
-use record::Series;
+use halfpower_record::Series;
 
-use crate::cells::some_mean;
+use crate::mean::some_mean;
 
 /// Share of the steps that are empty, at least, where requests complete in waves.
 const EMPTY: f64 = 1.0 / 3.0;
@@ -28,13 +28,18 @@ pub(crate) struct BetweenWaves {
     pub lasts_ns: u64,
 }
 
+/// Bytes of all steps; as a float, since what a file says may add up to more than an integer holds.
+fn sum(steps: &[u64]) -> f64 {
+    steps.iter().map(|bytes| *bytes as f64).sum()
+}
+
 /// The rate between waves of requests of `block_bytes`; `None` where they do not come in waves.
 pub(crate) fn between_waves(series: &Series, block_bytes: u64) -> Option<BetweenWaves> {
     let steps = &series.bytes;
     let filled = steps.iter().filter(|bytes| **bytes > 0).count();
     let is_end = |step: &usize| steps[*step] > 0 && steps.get(step + 1).is_none_or(|next| *next == 0);
     let ends: Vec<usize> = (0..steps.len()).filter(is_end).collect();
-    let together = steps.iter().sum::<u64>() as f64 / ends.len().max(1) as f64 / block_bytes.max(1) as f64;
+    let together = sum(steps) / ends.len().max(1) as f64 / block_bytes.max(1) as f64;
     if filled as f64 > (1.0 - EMPTY) * steps.len() as f64 || ends.len() < FEWEST || together < REQUESTS {
         return None;
     }
@@ -42,7 +47,7 @@ pub(crate) fn between_waves(series: &Series, block_bytes: u64) -> Option<Between
     // The last wave may be one that the window's end has cut: nothing says that it was over.
     let whole: Vec<usize> = ends[..ends.len() - 1].iter().copied().filter(|end| *end >= opens).collect();
     let (first, last) = (*whole.first()?, *whole.last()?);
-    let moved = |end: usize| steps[first + 1..=end].iter().sum::<u64>() as f64;
+    let moved = |end: usize| sum(&steps[first + 1..=end]);
     let bytes_per_step = slope(&whole.iter().map(|end| (*end as f64, moved(*end))).collect::<Vec<_>>())?;
     let lasts_ns = ((last - first) as u64).saturating_mul(series.step_ns);
     Some(BetweenWaves { mbps: bytes_per_step * 1e3 / series.step_ns as f64, lasts_ns })

@@ -1,21 +1,22 @@
-//! Does a calibration give back the constants of what it was fitted to, and predict what it was not?
+//! Holds a calibration to give back the constants of what it was fitted to, and to predict what it was not.
 
-mod built;
-
-use analyse::{CalibrateError, Calibration, Ceilings, CellFinding, Findings, Interval, analyse, calibrate, check};
-use built::{disk, question, study};
-use model::Passage;
-use record::Environment;
-use spec::{Bytes, Cache, Direction, Pattern, Question};
+use crate::built::{disk, question, study};
+use halfpower_analyse::{
+    CalibrateError, Calibration, Ceilings, CellFinding, Findings, Interval, MeasuredCeilings, NotFitted, Remark,
+    Unfittable, analyse, calibrate, check,
+};
+use halfpower_model::PathConstants;
+use halfpower_record::Environment;
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, Question};
 
 const SPAN: Bytes = Bytes(1 << 30);
 const SEQUENTIAL_READS: (Pattern, Cache, Direction) = (Pattern::Sequential, Cache::Device, Direction::Read);
 
 fn findings(constants: &str, question: &Question) -> Findings {
-    analyse(question, &Environment::default(), &study(&disk(constants), question))
+    analyse(question, &Environment::default(), &study(&disk(constants), question), &MeasuredCeilings::default())
 }
 
-fn passage(calibration: &Calibration) -> Passage {
+fn passage(calibration: &Calibration) -> PathConstants {
     *calibration.fitted.passage(Pattern::Sequential, Cache::Device, Direction::Read).unwrap()
 }
 
@@ -38,7 +39,7 @@ const SYSTEMS: [(&str, bool, bool, bool); 7] = [
 /// Every other cell, as `check` halves them.
 fn half(findings: &Findings, question: &Question, colour: usize) -> Findings {
     let mut half = findings.clone();
-    let rank = |cell: &analyse::CellFinding| {
+    let rank = |cell: &halfpower_analyse::CellFinding| {
         let size = question.bs.iter().position(|bs| bs.0 == cell.bs_bytes).unwrap();
         let depth = question.iodepth.iter().position(|depth| *depth == cell.iodepth).unwrap();
         (size + depth) % 2
@@ -53,7 +54,9 @@ fn half_of_the_cells_give_the_constants_and_predict_the_others() {
         let (truth, question) = (disk(constants), question());
         let all = findings(constants, &question);
         for colour in [0, 1] {
-            let calibration = calibrate(&half(&all, &question, colour), SPAN, Ceilings::Device).unwrap();
+            let calibration =
+                calibrate(&half(&all, &question, colour), &MeasuredCeilings::default(), SPAN, Ceilings::Device)
+                    .unwrap();
             let found = passage(&calibration);
             near("fixed", found.fixed_us, truth.fixed.0 as f64 / 1e3, 0.02);
             near("a KiB", found.us_per_kib, 1024.0 / truth.rate.mbps(), 0.02);
@@ -81,7 +84,7 @@ fn noise_and_a_few_spoilt_cells_bend_little() {
     let mut all = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,noise=8%", &question);
     // Every seventh cell ran while somebody else used the disk, all its runs.
     all.cells.iter_mut().step_by(7).for_each(|cell| spoil(cell, usize::MAX, 2.0));
-    let found = passage(&calibrate(&all, SPAN, Ceilings::Device).unwrap());
+    let found = passage(&calibrate(&all, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap());
     near("fixed", found.fixed_us, 80.0, 0.1);
     near("ceiling", found.ceiling_mbps.unwrap(), 1200.0, 0.1);
     let held_out = check(&all).unwrap();
@@ -102,7 +105,7 @@ fn a_run_that_stalled_in_every_cell_bends_nothing() {
     let mut all = findings(constants, &question);
     assert!(all.cells.iter().all(|cell| cell.run_mbps.len() > 2));
     all.cells.iter_mut().for_each(|cell| spoil(cell, 1, 30.0));
-    let found = passage(&calibrate(&all, SPAN, Ceilings::Device).unwrap());
+    let found = passage(&calibrate(&all, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap());
     near("fixed", found.fixed_us, 80.0, 0.02);
     near("ceiling", found.ceiling_mbps.unwrap(), 1200.0, 0.02);
     let held_out = check(&all).unwrap();
@@ -114,17 +117,18 @@ fn one_device_predicts_four_behind_what_they_share() {
     // One device reaches what all share with its largest requests alone; four reach it with most.
     let (one, four) = ("fixed=200us,rate=400MB/s,shared=300MB/s", "fixed=200us,rate=400MB/s,shared=300MB/s,disks=4");
     let question = Question { iodepth: vec![1, 2, 4], ..question() };
-    let calibration = calibrate(&findings(one, &question), SPAN, Ceilings::Shared).unwrap();
+    let calibration =
+        calibrate(&findings(one, &question), &MeasuredCeilings::default(), SPAN, Ceilings::Shared).unwrap();
     near("shared", calibration.fitted.shared.read_mbps.unwrap(), 300.0, 0.02);
     assert_eq!(passage(&calibration).ceiling_mbps, None);
     let truth = disk(four);
     for bs in &question.bs {
-        let expected = model::throughput(&truth, *bs, 4).mbps();
+        let expected = halfpower_model::throughput(&truth, *bs, 4).mbps();
         let found = calibration.fitted.throughput(SEQUENTIAL_READS, *bs, 1, 4).unwrap().mbps();
         near(&format!("four at {bs}"), found, expected, 0.02);
     }
     // Taken for the device's own, the same ceiling grows with the devices.
-    let own = calibrate(&findings(one, &question), SPAN, Ceilings::Device).unwrap();
+    let own = calibrate(&findings(one, &question), &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap();
     assert_eq!(own.fitted.shared.read_mbps, None);
     let found = own.fitted.throughput(SEQUENTIAL_READS, Bytes(1 << 20), 1, 4).unwrap().mbps();
     near("four with a ceiling each", found, 1200.0, 0.02);
@@ -134,21 +138,31 @@ fn one_device_predicts_four_behind_what_they_share() {
 fn what_cannot_be_fitted_is_said() {
     let question = question();
     let all = findings("fixed=80us,rate=500MB/s,disks=64", &question);
-    let calibration = calibrate(&all, SPAN, Ceilings::Device).unwrap();
+    let calibration = calibrate(&all, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap();
     // 32 deep never filled 64: no more than the deepest that was measured is promised.
     assert_eq!(passage(&calibration).side_by_side, Some(32.0));
-    assert!(calibration.unknown.iter().any(|said| said.contains("side by side")), "{:?}", calibration.unknown);
-    let text = calibration.fitted.to_toml(&calibration.remarks);
-    assert!(text.contains("not seen") && text.contains("No ceiling in bytes or in requests was seen."), "{text}");
+    let is_depth = |one: &NotFitted| matches!(one, NotFitted::SideBySide { paths } if paths.len() == 1);
+    assert!(calibration.not_fitted.iter().any(is_depth), "{:?}", calibration.not_fitted);
+    let remark = &calibration.remarks["path.sequential-direct-read.side_by_side"];
+    assert_eq!(*remark, Remark::SideBySide { cells: None });
+    let constants = calibration.paths[0].constants;
+    assert_eq!((constants.ceiling_mbps, constants.ceiling_iops), (None, None));
 
     let one_size = Question { bs: vec![Bytes(4096)], ..question.clone() };
-    let said = calibrate(&findings("", &one_size), SPAN, Ceilings::Device).unwrap_err();
-    assert!(matches!(&said, CalibrateError::TooLittle(why) if why.contains("4 KiB")), "{said}");
+    let said = calibrate(&findings("", &one_size), &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap_err();
+    let why = Unfittable::OneSize { bs_bytes: 4096 };
+    assert!(
+        matches!(&said, CalibrateError::TooLittle(all) if matches!(all[0], NotFitted::Path { why: found, .. } if found == why)),
+        "{said:?}"
+    );
     let mut none = all.clone();
     none.cells.clear();
-    assert_eq!(calibrate(&none, SPAN, Ceilings::Device).unwrap_err(), CalibrateError::NoWalks);
+    assert_eq!(
+        calibrate(&none, &MeasuredCeilings::default(), SPAN, Ceilings::Device).unwrap_err(),
+        CalibrateError::NoWalks
+    );
     assert_eq!(check(&none).unwrap_err(), CalibrateError::NoWalks);
     let mut few = all;
     few.cells.truncate(4);
-    assert!(matches!(check(&few).unwrap_err(), CalibrateError::TooLittle(_)));
+    assert_eq!(check(&few).unwrap_err(), CalibrateError::HalvesTooSmall);
 }

@@ -1,14 +1,12 @@
-//! Do the 95% intervals hold the truth 95 times in 100? Runs of simulated disks whose requests are correlated and
+//! Checks that 95% intervals hold the truth 95 times in 100: runs of simulated disks whose requests are correlated and
 //! whose speed differs from run to run; the intervals of their cells, and of what is worked out from many cells.
 
-mod built;
-
-use analyse::{CellFinding, Findings, analyse, cells};
-use built::{disk, normal, question, record_at, run, workload, workloads};
+use crate::built::{disk, normal, question, record_at, run, workload, workloads};
+use halfpower_analyse::{CellFinding, Findings, MeasuredCeilings, analyse, cells};
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Bytes, Cache, Pass, Question, Rw, SimulatedDisk};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::{Environment, Record};
-use spec::{Bytes, Cache, Pass, Question, Rw, SimulatedDisk};
 
 const CORRELATIONS: [&str; 3] = ["0", "0.5", "0.8"];
 
@@ -65,7 +63,7 @@ fn derived(seed: u64, repeats: u32) -> Findings {
         repeats,
         iodepth: vec![1],
         bs: [4, 16, 64, 256, 1024].map(|kib| Bytes(kib << 10)).to_vec(),
-        peak: Some(spec::Rate(600e6)),
+        peak: Some(halfpower_spec::Rate(600e6)),
         ..question()
     };
     let disk = disk("fixed=80us,rate=500MB/s,cpu_fixed=5us,cpu_per_kib=50ns,unseen=25%");
@@ -73,7 +71,7 @@ fn derived(seed: u64, repeats: u32) -> Findings {
     let mut records = Vec::new();
     for workload in workloads(&question) {
         for repeat in 0..repeats {
-            let rate = model::throughput(&disk, workload.bs, 1).0 * (1.0 + 0.03 * normal(&mut random));
+            let rate = halfpower_model::throughput(&disk, workload.bs, 1).0 * (1.0 + 0.03 * normal(&mut random));
             let mut record = record_at(&disk, workload, repeat, Pass::Plain, rate);
             let factor = 1.0 + 0.03 * normal(&mut random);
             for part in [&mut record.cpu.user_ns, &mut record.cpu.system_ns] {
@@ -82,7 +80,7 @@ fn derived(seed: u64, repeats: u32) -> Findings {
             records.push(record);
         }
     }
-    analyse(&question, &Environment::default(), &records)
+    analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
 }
 
 /// Shares of trials in which the intervals hold the truth: n1/2, RAP/PAP, fixed and marginal charged cost.
@@ -114,11 +112,11 @@ fn intervals_of_derived_values_cover_the_truth() {
     }
 }
 
-/// The table of `docs/method.md`: `cargo test --release -p halfpower-analyse --test coverage -- --ignored --nocapture`.
+/// The table of `docs/method/validation.md`: `HALFPOWER_TRIALS=4000 cargo test --release -p halfpower-analyse --test behaviour coverage -- --ignored --nocapture`.
 #[test]
-#[ignore = "a table of many trials, for docs/method.md"]
+#[ignore = "long: prints the table of docs/method/validation.md"]
 fn table() {
-    let trials = 4000;
+    let trials = std::env::var("HALFPOWER_TRIALS").map_or(1000, |trials| trials.parse().unwrap());
     println!("{trials} trials, binomial margin ±{:.1}%", margin(trials));
     for correlation in CORRELATIONS {
         for runs in [3, 5] {

@@ -1,18 +1,16 @@
-//! Does the analysis give back the constants of a system that made the records?
+//! Holds the analysis to give back the constants of a system that made the records.
 
-mod built;
-
-use analyse::{Bound, Findings, Interval, Limits, analyse};
-use built::{disk, normal, question, study};
+use crate::built::{disk, normal, question, study};
+use halfpower_analyse::{Bound, Findings, Interval, Limits, MeasuredCeilings, analyse};
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Pass, Pattern, Question, SimulatedDisk};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::{Environment, Record};
-use spec::{Bytes, Experiment, Pass, Question, SimulatedDisk};
 
 fn findings(constants: &str, question: &Question) -> (SimulatedDisk, Findings) {
     let disk = disk(constants);
     let records = study(&disk, question);
-    let findings = analyse(question, &Environment::default(), &records);
+    let findings = analyse(question, &Environment::default(), &records, &MeasuredCeilings::default());
     (disk, findings)
 }
 
@@ -69,14 +67,14 @@ fn half_power_sizes_are_exactly_those_computed() {
         let (disk, findings) = findings(constants, &question);
         assert_eq!(findings.curves.len(), question.iodepth.len());
         for curve in &findings.curves {
-            let (_, peak) = model::peak(&disk, &question.bs, curve.iodepth).unwrap();
+            let (_, peak) = halfpower_model::peak(&disk, &question.bs, curve.iodepth).unwrap();
             near("peak", curve.peak_mbps, peak.mbps(), 1e-6);
-            let half = model::half_power_bs(&disk, &question.bs, curve.iodepth).unwrap();
+            let half = halfpower_model::half_power_bs(&disk, &question.bs, curve.iodepth).unwrap();
             assert_eq!(Bytes(curve.half_power_bs_bytes), half, "{constants}, {} deep", curve.iodepth);
             assert_eq!(curve.half_power_bracketed, half > question.bs[0]);
             // Where a ceiling leaves fewer than two sizes, nothing tells n1/2.
             if let Some(n_half) = curve.n_half_bytes {
-                near("n half", n_half, model::n_half_bytes(&disk), 0.005);
+                near("n half", n_half, halfpower_model::n_half_bytes(&disk), 0.005);
             }
         }
         let alone = findings.curves.iter().find(|curve| curve.iodepth == 1).unwrap();
@@ -92,7 +90,7 @@ fn both_limits_alone_leave_their_crossing() {
     found("ceiling", limits.ceiling_mbps, 120.0, 0.002);
     found("requests", limits.ceiling_iops, 3000.0, 0.002);
     assert_eq!((limits.fixed_us, limits.stream_mbps), (None, None));
-    let half = model::half_power_bs(&disk, &question().bs, 8).unwrap();
+    let half = halfpower_model::half_power_bs(&disk, &question().bs, 8).unwrap();
     assert!(findings.curves.iter().all(|curve| Bytes(curve.half_power_bs_bytes) == half));
     assert!(findings.curves.iter().all(|curve| curve.n_half_bytes.is_none()));
 }
@@ -110,7 +108,7 @@ fn a_cell_whose_own_runs_disagree_hides_no_limit() {
         records.iter_mut().filter(|record| stalled(record)).for_each(|record| {
             record.elapsed_ns = (record.elapsed_ns as f64 / stall(record.run.repeat)) as u64;
         });
-        analyse(&question, &Environment::default(), &records).limits[0].clone()
+        analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default()).limits[0].clone()
     };
     let once = limits(&|repeat| if repeat == 1 { 0.92 } else { 1.0 });
     found("ceiling", once.ceiling_mbps, 42.0, 0.002);
@@ -132,7 +130,8 @@ fn both_bounds_of_cost_come_back() {
         near("saturation in requests", cost.core_saturates_iops, 1e6 / small_us, 0.001);
         near("ms per MB", cost.ms_per_mb[0], small_us * 1e3 / 4096.0, 0.001);
     }
-    assert_eq!((charged.path.as_str(), charged.cells), ("sequential direct read", 54));
+    assert_eq!((charged.pattern, charged.rw, charged.cache), (Pattern::Sequential, Direction::Read, Cache::Device));
+    assert_eq!((charged.iodepth, charged.cells), (None, 54));
 }
 
 /// Random reads as a study makes them: every cell with requests that were in flight when the window closed, the
@@ -157,14 +156,14 @@ fn billed(charge: &mut dyn FnMut() -> f64, soaker: &mut dyn FnMut() -> f64) -> F
         let lost = |ns: u64| (ns as f64 * paid + stray_ns).max(0.0) as u64;
         cpu.soaker.iter_mut().for_each(|soaker| soaker.lost_ns = lost(soaker.lost_ns));
     }
-    analyse(&question, &Environment::default(), &records)
+    analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
 }
 
 #[test]
 fn both_bounds_come_back_from_all_cells_and_from_three() {
     let findings = billed(&mut || 1.0, &mut || 0.0);
     for (cost, share, cells) in [(&findings.cost[0], 0.75, 54), (&findings.cost[1], 1.0, 3)] {
-        assert_eq!((cost.path.as_str(), cost.cells), ("random direct read", cells));
+        assert_eq!((cost.pattern, cost.iodepth, cost.cells), (Pattern::Random, None, cells));
         near("fixed", cost.fixed_us.value, 5.0 * share, 0.002);
         near("marginal", cost.marginal_us_per_kib.value, 0.05 * share, 0.002);
     }
@@ -200,8 +199,8 @@ fn where_depth_changes_the_cost_one_depth_stands_for_the_path() {
         record.cpu.user_ns /= depth;
         record.cpu.system_ns /= depth;
     }
-    let findings = analyse(&question, &Environment::default(), &records);
-    assert_eq!(findings.cost[0].path, "sequential direct read, 32 deep");
+    let findings = analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default());
+    assert_eq!((findings.cost[0].pattern, findings.cost[0].iodepth), (Pattern::Sequential, Some(32)));
     assert_eq!(findings.cost[0].cells, 9);
     near("fixed", findings.cost[0].fixed_us.value, 12.0 * 0.75 / 32.0, 0.01);
 }

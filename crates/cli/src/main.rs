@@ -1,23 +1,31 @@
-//! halfpower: how fast can this storage path go, what stops it, what does each byte cost, which settings get
-//! there?
+//! Runs the command that the command line names and turns its outcome into an exit code.
 
 mod args;
+mod cache_args;
 mod commands;
+#[cfg(test)]
+mod mangled_lines;
+mod measuring_args;
 mod progress;
 mod run_args;
+mod values;
 
 use std::process::ExitCode;
 
 use args::{Command, CommandLine};
 use commands::compare::ConditionHolds;
+use commands::outcome::WrongData;
 
-/// A finding crosses a threshold that the user set.
+/// A finding crosses a threshold that the user set, or data were wrong.
 const EXIT_CONDITION: u8 = 1;
 /// An error: bad input, or something that the system refused.
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
-    let outcome = CommandLine::read().map_err(anyhow::Error::from).and_then(|line| match line.command {
+    let line = CommandLine::read();
+    // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
+    halfpower_os::mend_switched().iter().for_each(|sentence| eprintln!("halfpower: {sentence}"));
+    let outcome = line.map_err(anyhow::Error::from).and_then(|line| match line.command {
         Command::Study(args) => commands::study::study(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Plan(args) => commands::plan::plan(&args),
@@ -33,8 +41,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("halfpower: {error:#}");
-            ExitCode::from(if error.is::<ConditionHolds>() { EXIT_CONDITION } else { EXIT_ERROR })
+            eprintln!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
+            ExitCode::from(if error.is::<ConditionHolds>() || error.is::<WrongData>() {
+                EXIT_CONDITION
+            } else {
+                EXIT_ERROR
+            })
         }
     }
 }

@@ -1,15 +1,14 @@
-//! What is it doing, how long will it take, and what was found so far? Three lines on the terminal; nothing where
-//! there is none.
+//! Shows the progress of a study in three lines on the terminal; it shows nothing without a terminal.
 //!
 //! Runs enter as they begin and end; the lines are drawn between runs alone, never inside the measured window.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use halfpower_record::{Record, StudyFile};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
+use halfpower_study::{Observer, SoFar};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use record::{Record, StudyFile};
-use spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
-use study::{Observer, SoFar};
 
 /// The bar counts in thousandths of the study.
 const WHOLE: u64 = 1000;
@@ -32,7 +31,7 @@ impl Progress {
         let mut story = Story::about(question);
         let earlier = file.records()?;
         if !quiet && !earlier.is_empty() {
-            eprintln!("Going on after {} runs that are in {}.", earlier.len(), file.path().display());
+            eprintln!("Continuing after {} runs in {}.", earlier.len(), file.path().display());
         }
         for record in &earlier {
             story.add(&record.run, record.mbps());
@@ -110,11 +109,12 @@ impl Story {
         let workload = run.workload;
         let pass = match run.pass {
             Pass::Plain => "",
-            Pass::Soaker => " beside the soaker",
+            Pass::Soaker => " with soaker",
             Pass::Traced => " traced",
+            Pass::Confirm => " to confirm",
         };
         if let Some(experiment) = run.experiment.filter(|_| !run.walks()) {
-            return format!("{experiment}: now {}{}{pass}", words(&workload), workload.twist);
+            return format!("{experiment}: now {}{}{pass}", words(&workload), workload.options);
         }
         let before = self.mean(&workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s before"));
         format!("{}  now {}{pass}{before}", self.sparkline(&workload), words(&workload))
@@ -162,7 +162,7 @@ fn cut(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::Rw;
+    use halfpower_spec::Rw;
 
     fn run(bs_kib: u64, cache: Cache, pass: Pass) -> Run {
         let workload = Workload { rw: Rw::Randread, bs: Bytes(bs_kib << 10), iodepth: 8, cache, ..Workload::default() };
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_current_cell_shows_what_its_curve_gave_so_far() {
         let text = story().current(&run(64, Cache::Device, Pass::Soaker));
-        assert_eq!(text, "▂·█  now randread 64KiB, 8 deep, direct beside the soaker, 800 MB/s before");
+        assert_eq!(text, "▂·█  now randread 64KiB, 8 deep, direct with soaker, 800 MB/s before");
     }
 
     #[test]

@@ -1,106 +1,124 @@
-//! The flags of `halfpower run`: a workload, what is turned in it, and where its record belongs.
+//! Declares the flags of `halfpower run`.
 
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::Args;
-use spec::{
-    Affinity, Arrival, Arrivals, Bytes, Cache, Experiment, Fadvise, Join, Kernel, Layout, Nanos, PageCache, Pass,
-    Region, Rw, Switch, Target, Twist, Workload,
+use halfpower_spec::{
+    Affinity, Arrival, Arrivals, Bytes, Cache, Experiment, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, Pass,
+    Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
 };
 
-use crate::args::{CommonArgs, one_count, one_size, parse, target};
+use crate::cache_args::{FioCacheArgs, cache};
+use crate::measuring_args::CommonArgs;
+use crate::values::{one_count, one_size, parse, target};
+
+/// The most requests a second that a rate may ask of a thread.
+const MOST_IOPS: u64 = 1_000_000_000;
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A folder, a file, a block device, sim:CONSTANTS or null:
+    /// Folder, file, block device, simulated target (sim:...) or null:
     #[arg(value_parser = target)]
     pub target: Target,
-    /// Access pattern: read, write, randread, randwrite, rw, randrw
+    /// Set the access pattern: read, write, randread, randwrite, rw, randrw
     #[arg(long, value_parser = parse::<Rw>, default_value = "read")]
     pub rw: Rw,
-    /// Share of reads in percent, for rw and randrw
+    /// Set the share of reads in percent, for rw and randrw
     #[arg(long, value_parser = clap::value_parser!(u8).range(0..=100), default_value_t = 50)]
     pub rwmixread: u8,
-    /// Block size
-    #[arg(short, long, value_parser = one_size, default_value = "64KiB")]
+    /// Set the block size
+    #[arg(short, long, visible_alias = "blocksize", value_parser = one_size, default_value = "64KiB")]
     pub bs: Bytes,
-    /// Requests kept outstanding by each thread
+    /// Keep this many requests outstanding in each thread
     #[arg(short = 'o', long, value_parser = one_count, default_value = "8")]
     pub iodepth: u32,
-    /// Time that the window stays open
+    /// Measure for this long
     #[arg(short = 'd', long, value_parser = parse::<Nanos>, default_value = "3s")]
     pub runtime: Nanos,
-    /// Cache setting: device (direct), both (buffered), os (O_DSYNC), none (direct and O_DSYNC)
-    #[arg(long, value_parser = parse::<Cache>, default_value = "device")]
+    /// Choose the caches that take part (SQLIO's Y, S, H and N): both, os, device, none
+    ///
+    /// device: O_DIRECT, only the device's cache takes part (direct is another word for it).
+    /// both: plain buffered I/O (or buffered). os: buffered and O_DSYNC. none: O_DIRECT and O_DSYNC, so that every
+    /// write is durable; this is SQLIO's N, while QEMU's cache=none is `device` here.
+    #[arg(long, value_parser = cache, default_value = "device", conflicts_with_all = ["direct", "sync"])]
     pub cache: Cache,
-    /// Requests a second that come to each thread, done or not (open loop); latency counts from when they should
-    /// have been issued
-    #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub rate: Option<u64>,
-    /// Distances of such requests: fixed or poisson
-    #[arg(long, requires = "rate", value_parser = parse::<Arrivals>, default_value = "fixed")]
+    #[command(flatten)]
+    pub fio_cache: FioCacheArgs,
+    /// Issue this many bytes a second in each thread, whether or not earlier requests are done (open loop)
+    ///
+    /// The rate is converted to whole requests a second: the rate divided by the block size. Latency counts from the
+    /// time at which a request was due.
+    #[arg(long, value_name = "RATE", group = "open_loop", value_parser = rate)]
+    pub rate: Option<Rate>,
+    /// Issue this many requests a second in each thread, whether or not earlier ones are done (open loop)
+    #[arg(long, value_name = "IOPS", alias = "rate_iops", group = "open_loop")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_IOPS))]
+    pub rate_iops: Option<u64>,
+    /// Space the requests of an open loop: fixed (equal distances) or poisson (exponential distances)
+    #[arg(long, requires = "open_loop", value_parser = parse::<Arrivals>, default_value = "fixed")]
     pub arrivals: Arrivals,
-    /// Measure once more beside the soaker: idle-priority threads whose lost time is all that the machine spent
+    /// Measure a second time with idle-priority soaker threads, to see all processor time that the machine spends
     #[arg(long)]
     pub soaker: bool,
-    /// Print the record as one JSON object and nothing else
+    /// Print the record as JSON only
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub twist: TwistArgs,
+    pub options: WorkloadOptionArgs,
     #[command(flatten)]
     pub place: PlaceInStudyArgs,
     #[command(flatten)]
     pub common: CommonArgs,
 }
 
-/// What is turned beside the usual axes.
+/// The workload's options: everything beside the usual axes.
 #[derive(Debug, Args)]
-pub struct TwistArgs {
-    /// How the file is there when the run begins: written, new, append, last-first, fallocated, truncated
+pub struct WorkloadOptionArgs {
+    /// Prepare the file this way before the run: written, new, append, last-first, fallocated, truncated
     #[arg(long, value_parser = parse::<Layout>, default_value = "written")]
     layout: Layout,
-    /// Begin each request so many bytes after a multiple of its size
+    /// Begin each request this many bytes after a multiple of its size
     #[arg(long, value_parser = parse::<Bytes>, default_value = "0")]
-    shift: Bytes,
-    /// Use a part of the target: its first byte and its length, such as 1GiB+64MiB
+    misalign: Bytes,
+    /// Use only a part of the target, given by its first byte and its length, such as 1GiB+64MiB
     #[arg(long, value_name = "FROM+LENGTH", value_parser = parse::<Region>)]
     region: Option<Region>,
-    /// Make everything durable after so many writes of a thread, and wait for it; 0 is at the end alone
+    /// Call fdatasync after this many writes of a thread; 0 flushes only at the end
     #[arg(long, value_name = "WRITES", default_value_t = 0)]
     fdatasync: u32,
-    /// Let so much time pass after completions before submitting again
+    /// Wait this long after completions before submitting again
     #[arg(long, value_parser = parse::<Nanos>, default_value = "0")]
     thinktime: Nanos,
-    /// Processors that submit: all, one, interrupt (the device's), other (than that)
+    /// Submit from these processors: all, one, interrupt (the one that takes the device's), other (any but that)
     #[arg(long, value_parser = parse::<Affinity>, default_value = "all")]
     affinity: Affinity,
-    /// Sequential streams that each thread takes in turn
+    /// Issue this many sequential streams in turn from each thread
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     streams: u32,
-    /// Threads beside these that read at random, counted apart
+    /// Run this many further threads that read 8 KiB blocks at random; they are counted separately
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1024), default_value_t = 0)]
-    randoms: u32,
-    /// What the page cache holds of the target when a buffered run begins: empty (each block is read once), or warm
-    /// (all of it, and blocks are read again and again: measures the page cache itself)
+    random_readers: u32,
+    /// Begin a buffered run with the target's pages in this state: empty (each block is read once) or warm (all
+    /// blocks are cached and read repeatedly, which measures the page cache itself)
     #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
     page_cache: PageCache,
-    /// What the kernel is told of the order of reads: normal, sequential, random
+    /// Advise the kernel on the order of reads: normal, sequential, random
     #[arg(long, value_parser = parse::<Fadvise>, default_value = "normal")]
     fadvise: Fadvise,
-    /// Switch the device's own write cache on or off for this run (WCE), and back after it
-    #[arg(long, value_parser = parse::<Switch>)]
-    wce: Option<Switch>,
-    /// Use the first so many members of the target; 0 is all
+    /// Switch the device's write cache on or off for this run, and restore it afterwards
+    #[arg(long, value_name = "on|off", value_parser = parse::<Switch>)]
+    write_cache: Option<Switch>,
+    /// Use only this many members of the target, the first ones; 0 uses all
     #[arg(long, default_value_t = 0)]
     members: u32,
-    /// How members make one target, other than its name says: each, stripe, mirror
-    #[arg(long, value_parser = parse::<Join>)]
-    join: Option<Join>,
-    /// The loop over memory, for --engine memory
+    /// Combine the members this way, instead of the way that the target's name says: each, stripe, mirror
+    #[arg(long, value_parser = parse::<VolumeLayout>)]
+    volume_layout: Option<VolumeLayout>,
+    /// Choose the memory kernel, for --engine memory
     #[arg(long, value_parser = parse::<Kernel>)]
     kernel: Option<Kernel>,
-    /// Write blocks that carry their number, the seed and a checksum, and check what is read
+    /// Write blocks with their number, the seed and a checksum, and verify every block that is read
     #[arg(long)]
     verify: bool,
 }
@@ -108,38 +126,39 @@ pub struct TwistArgs {
 /// Where the record belongs.
 #[derive(Debug, Args)]
 pub struct PlaceInStudyArgs {
-    /// Append the record to this study file, which `halfpower plan --output` has made
+    /// Append the record to this study file, which `halfpower plan --output` creates
     #[arg(long)]
     pub output: Option<PathBuf>,
-    /// The experiment that it belongs to
+    /// Record the run as part of this experiment
     #[arg(long, requires = "output", value_parser = parse::<Experiment>)]
     pub experiment: Option<Experiment>,
-    /// Which repetition of its cell it is, from 0
+    /// Record the run as this repetition of its cell, from 0
     #[arg(long, requires = "output", default_value_t = 0)]
     pub repeat: u32,
-    /// What it is measured for: plain, soaker, traced
+    /// Choose the pass: plain, soaker (with soaker threads), traced (with tracepoints on)
     #[arg(long, conflicts_with = "soaker", value_parser = parse::<Pass>, default_value = "plain")]
     pub pass: Pass,
 }
 
-impl TwistArgs {
-    fn twist(&self) -> Twist {
-        let Self { layout, shift, region, fdatasync, thinktime, affinity, streams, randoms, fadvise, .. } = *self;
-        let Self { page_cache, wce, members, join, kernel, verify, .. } = *self;
-        Twist {
+impl WorkloadOptionArgs {
+    fn options(&self) -> WorkloadOptions {
+        let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
+            *self;
+        let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
+        WorkloadOptions {
             layout,
-            shift,
+            misalign,
             region,
             fdatasync,
             thinktime,
             affinity,
             streams,
-            randoms,
+            random_readers,
             page_cache,
             fadvise,
-            wce,
+            write_cache,
             members,
-            join,
+            volume_layout,
             kernel,
             verify,
         }
@@ -148,17 +167,43 @@ impl TwistArgs {
 
 impl RunArgs {
     /// The workload that was asked for.
-    pub fn workload(&self) -> Workload {
-        Workload {
+    ///
+    /// # Errors
+    /// Where `--direct` and `--sync` do not combine, or `--rate` is less than a request a second.
+    pub fn workload(&self) -> Result<Workload> {
+        Ok(Workload {
             rw: self.rw,
             rwmixread: self.rwmixread,
             bs: self.bs,
             iodepth: self.iodepth,
             threads: self.common.threads,
-            cache: self.cache,
+            cache: self.fio_cache.cache()?.unwrap_or(self.cache),
             engine: self.common.engine,
-            rate: self.rate.map(|iops| Arrival { iops, arrivals: self.arrivals }),
-            twist: self.twist.twist(),
-        }
+            issuing: self.common.issuing(&self.target),
+            rate: self.iops()?.map(|iops| Arrival { iops, arrivals: self.arrivals }),
+            options: self.options.options(),
+        })
     }
+
+    /// Requests a second of each thread in an open loop.
+    fn iops(&self) -> Result<Option<u64>> {
+        let Some(rate) = self.rate else { return Ok(self.rate_iops) };
+        let iops = rate.0 / self.bs.0 as f64;
+        if !(0.5..=MOST_IOPS as f64).contains(&iops) {
+            bail!(
+                "--rate {rate} is {iops:.2} requests of {} a second; give a rate from 1 to {MOST_IOPS} requests a \
+                 second, or use --rate-iops",
+                self.bs
+            );
+        }
+        Ok(Some(iops.round() as u64))
+    }
+}
+
+/// A rate with its unit, or fio's form without one: `100m` is 100 MiB/s.
+fn rate(text: &str) -> Result<Rate, ParseError> {
+    text.parse().or_else(|error| match text.parse() {
+        Ok(Bytes(bytes)) if bytes > 0 => Ok(Rate(bytes as f64)),
+        _ => Err(error),
+    })
 }

@@ -1,14 +1,12 @@
-//! Does the section of `anatomy` show what the traces told? Records with known phases make its golden one.
-
-mod page;
+//! Checks the section of `anatomy` against a golden one, from records with known phases.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use page::golden;
-use record::{Anatomy, Cpu, Environment, Latency, Noise, Phase, PhaseTime, Record, Series, StudyFile};
+use crate::page::golden;
+use halfpower_record::{Anatomy, Cpu, Environment, Latency, Noise, Phase, PhaseTime, Record, Series, StudyFile};
+use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
 use serde_json::Value;
-use spec::{Bytes, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, Workload};
 use tempfile::TempDir;
 
 /// A traced run of random reads with these mean nanoseconds in its phases, and 2,000 more of latency.
@@ -47,6 +45,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         anatomy: (pass == Pass::Traced).then_some(anatomy),
         lanes: Vec::new(),
         syncs: Default::default(),
+        discarded: Vec::new(),
     }
 }
 

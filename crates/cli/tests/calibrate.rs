@@ -1,5 +1,4 @@
-//! Does `halfpower calibrate` turn a study into a machine that predicts? The real binary, on simulated targets whose
-//! truth is known.
+//! Checks that `halfpower calibrate` turns a study into a model that predicts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +56,7 @@ fn a_study_of_one_device_predicts_four_that_share_a_limit() {
         "{told}"
     );
     let text = std::fs::read_to_string(here.join("mine.toml")).unwrap();
-    let fitted = model::Fitted::with_constants(&text, &BTreeMap::new()).unwrap();
+    let fitted = halfpower_model::Fitted::with_constants(&text, &BTreeMap::new()).unwrap();
     close("shared", fitted.shared.read_mbps.unwrap(), 300.0);
     close("fixed", fitted.path["random-direct-read"].fixed_us, 200.0);
     assert!(text.lines().any(|line| line.starts_with("fixed_us = ") && line.contains("# fitted; ")), "{text}");
@@ -157,7 +156,7 @@ fn a_calibrated_device_leaves_out_what_its_study_cannot_tell() {
         let (ran, notes) = told(&two, name);
         assert!(!ran && notes.contains(reason), "{name}: {notes}");
     }
-    for flags in [["--shift", "512"], ["--streams", "2"]] {
+    for flags in [["--misalign", "512"], ["--streams", "2"]] {
         let words = ["run", "sim:mine.toml", "--rw", "randread", "--bs", "4KiB", flags[0], flags[1]];
         assert!(complaint(&run(here, &words)).contains(flags[0]), "{flags:?}");
     }
@@ -178,9 +177,9 @@ fn what_lacks_for_a_calibration_is_said_in_a_sentence() {
     said(&run(here, &["calibrate", "reads.halfpower", "-o", "reads.toml"]));
     let cases: &[(&[&str], &str)] = &[
         (&["calibrate", "nowhere.halfpower"], "nowhere.halfpower"),
-        (&["calibrate", "reads.toml"], "is left as it is; name another file\n"),
+        (&["calibrate", "reads.toml"], "is not a study file; name another file\n"),
         (&["calibrate", "reads.halfpower", "-o", "mine.txt"], "end in .toml"),
-        (&["calibrate", "reads.halfpower", "-o", "a,b.toml"], "name a file without"),
+        (&["calibrate", "reads.halfpower", "-o", "a,b.toml"], "must not contain , or ="),
         (&["calibrate", "zones.halfpower"], "--experiments sequential,random"),
         (&["calibrate", "zones.halfpower", "--check"], "--experiments sequential,random"),
         (&["calibrate", "one.halfpower"], "4 KiB"),

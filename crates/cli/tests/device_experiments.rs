@@ -1,12 +1,8 @@
-//! What do the experiments on a single device say of one whose truth is known? Studies of simulated targets, and the
-//! sections that stand in their reports.
+//! Checks the experiments on a single device whose truth is known.
 
-mod page;
-mod studied;
-
-use page::golden;
+use crate::page::golden;
+use crate::studied::study;
 use serde_json::Value;
-use studied::study;
 
 /// The figure of one row of a list.
 fn figure(row: &Value, key: &str) -> f64 {

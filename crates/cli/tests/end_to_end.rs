@@ -1,8 +1,9 @@
-//! Does the program do what its user was promised? The real binary, on simulated and on real targets.
+//! Checks the program end to end, on simulated and on real targets.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -64,13 +65,13 @@ fn a_study_returns_the_constants_of_a_simulated_disk() {
             close(&cost["marginal_us_per_kib"]["value"], 0.06 * share, 0.02, "marginal processor cost");
         }
     }
-    let disk = spec::SimulatedDisk::from_constants(&DISK[4..]).unwrap();
+    let disk = halfpower_spec::SimulatedDisk::from_constants(&DISK[4..]).unwrap();
     let curves = findings["curves"].as_array().unwrap();
     assert!(!curves.is_empty());
     for curve in curves {
         let depth = curve["iodepth"].as_u64().unwrap() as u32;
-        let axis: Vec<spec::Bytes> = (12..=20).map(|power| spec::Bytes(1 << power)).collect();
-        let expected = model::half_power_bs(&disk, &axis, depth).unwrap();
+        let axis: Vec<halfpower_spec::Bytes> = (12..=20).map(|power| halfpower_spec::Bytes(1 << power)).collect();
+        let expected = halfpower_model::half_power_bs(&disk, &axis, depth).unwrap();
         if curve["half_power_bracketed"] == true {
             assert_eq!(curve["half_power_bs_bytes"], expected.0, "{curve}");
         }
@@ -145,22 +146,38 @@ fn exports_are_whole() {
     let output = run(folder.path(), &["export", "study.halfpower", "--format", "sqlio", "--output", "trace.csv"]);
     assert!(output.status.success() && output.stdout.is_empty());
     let trace = fs::read(folder.path().join("trace.csv")).unwrap();
-    assert_eq!(record::read_trace(trace.as_slice()).unwrap().len(), runs);
+    assert_eq!(halfpower_record::read_trace(trace.as_slice()).unwrap().len(), runs);
 }
 
+/// Findings and page.
+type Told = (Vec<u8>, Vec<u8>);
+
 /// The report's data must not depend on when or in how many parts a study was made.
-fn told(folder: &Path) -> (Vec<u8>, Vec<u8>) {
+fn told(folder: &Path) -> Told {
     let findings = run(folder, &["report", "study.halfpower", "--json"]).stdout;
     (findings, fs::read(folder.join("study.html")).unwrap())
 }
 
-/// Ends a simulated study by `signal` when it has kept some records, and takes it up again.
+/// A study long enough in virtual time for a signal to arrive in the middle.
+const LONG: [&str; 4] = ["study", "sim:fixed=20us,rate=1GB/s,disks=8,noise=3%,jitter=10%", "--budget", "200s"];
+
+fn kept(folder: &Path) -> usize {
+    let file = halfpower_record::StudyFile::open(&folder.join("study.halfpower")).unwrap();
+    file.records().unwrap().len()
+}
+
+/// What the long study tells where nothing breaks it off, and its runs.
+static WHOLE: LazyLock<(Told, usize)> = LazyLock::new(|| {
+    let folder = folder();
+    assert!(run(folder.path(), &LONG).status.success());
+    (told(folder.path()), kept(folder.path()))
+});
+
+/// Ends the long study by `signal` when it has kept some records, and takes it up again.
 fn broken_off(signal: &str) {
-    // Long enough in virtual time for a signal to arrive in the middle.
-    let words = ["study", "sim:fixed=20us,rate=1GB/s,disks=8,noise=3%,jitter=10%", "--budget", "200s"];
-    let (whole, broken) = (folder(), folder());
-    assert!(run(whole.path(), &words).status.success());
-    let mut child = halfpower(broken.path(), &words).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let (whole, all) = &*WHOLE;
+    let broken = folder();
+    let mut child = halfpower(broken.path(), &LONG).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let file = broken.path().join("study.halfpower");
     while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 300_000 {
         assert!(child.try_wait().unwrap().is_none(), "the study ended before the signal");
@@ -169,11 +186,10 @@ fn broken_off(signal: &str) {
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(!child.wait().unwrap().success());
     assert!(!broken.path().join("study.html").exists());
-    let kept = record::StudyFile::open(&file).unwrap().records().unwrap().len();
-    let all = record::StudyFile::open(&whole.path().join("study.halfpower")).unwrap().records().unwrap().len();
-    assert!(kept > 0 && kept < all, "{kept} of {all} runs were kept");
-    assert!(run(broken.path(), &words).status.success());
-    assert!(told(whole.path()) == told(broken.path()), "the report depends on the interruption");
+    let kept = kept(broken.path());
+    assert!(kept > 0 && kept < *all, "{kept} of {all} runs were kept");
+    assert!(run(broken.path(), &LONG).status.success());
+    assert!(*whole == told(broken.path()), "the report depends on the interruption");
     assert_eq!(names(broken.path()), ["study.halfpower", "study.html"]);
 }
 
@@ -228,15 +244,19 @@ fn bad_input_gets_one_clear_sentence_and_leaves_nothing() {
         (&["study", "sim:fixed=80parsec"], "character 13"),
         (&["study", ".", "--size", "1000000GiB"], "ask for less"),
         (&["study", ".", "--bs", "3000", "--size", "64MiB"], "multiple of"),
-        (&["study", ".", "--iodepth", "0"], "0 is no depth"),
+        (&["study", ".", "--iodepth", "0"], "a depth must be at least 1"),
         (&["study", ".", "--budget", "0"], "--budget"),
         (&["study", "sim:", "--output", "text"], "not a study file"),
         (&["study", "sim:", "--output", "nowhere/x.halfpower"], "nowhere/x.halfpower"),
         (&["study", "sim:", "--cache", "both"], "no page cache"),
         (&["study", "data", "--rw", "write"], "--overwrite"),
         (&["run", "data", "--rw", "randwrite"], "--overwrite"),
-        (&["run", "sim:", "--iodepth", "0"], "0 is no depth"),
+        (&["run", "sim:", "--iodepth", "0"], "a depth must be at least 1"),
         (&["run", "sim:", "--runtime", "0"], "--runtime"),
+        (&["run", "sim:", "--rate", "2000"], "use --rate-iops"),
+        (&["run", "sim:cpus=1000000000"], "cpus must be from 1 to 4096"),
+        (&["run", "sim:", "--sync", "sync"], "--sync dsync"),
+        (&["study", "no\u{1b}[2Jwhere"], "no\\u{1b}[2Jwhere"),
         (&["run", "sim:", "--bs", "4KiX"], "character 2"),
         (&["report", "text"], "not a study file"),
         (&["report", "."], "."),

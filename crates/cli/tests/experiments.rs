@@ -1,12 +1,8 @@
-//! What does the report say of each experiment? Studies of simulated targets, whose truth is known, and the section
-//! that stands in their reports.
+//! Checks what the report says of each experiment on simulated targets, whose truth is known.
 
-mod page;
-mod studied;
-
-use page::golden;
+use crate::page::golden;
+use crate::studied::study;
 use serde_json::Value;
-use studied::study;
 
 #[test]
 fn a_disk_without_tracks_is_one_zone() {
@@ -55,7 +51,7 @@ fn streams_of_a_disk_without_places_share_it_and_readers_take_their_turns() {
     let (stream_us, reader_us) = (80.0 + 65_536.0 / 500.0, 80.0 + 8_192.0 / 500.0);
     let figure = |row: &Value, key: &str| row[key].as_f64().unwrap();
     for row in rows {
-        let readers = figure(row, "randoms");
+        let readers = figure(row, "random_readers");
         let depth = figure(row, "iodepth");
         let share = depth * stream_us / (depth * stream_us + readers * reader_us);
         assert!((figure(row, "of_one") / share - 1.0).abs() < 0.03, "{share}: {row}");

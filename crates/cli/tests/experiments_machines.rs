@@ -1,10 +1,7 @@
-//! What do the experiments say of the papers' machines? Their mechanisms are known, and so is what was seen on them.
+//! Checks what the experiments say of the papers' machines, whose mechanisms are known.
 
-mod page;
-mod studied;
-
-use page::golden;
-use studied::study;
+use crate::page::golden;
+use crate::studied::study;
 
 /// Chung Fig. 18: three Atlas 10K disks scale, and the path that they share stops the fourth; random requests of 8 KiB
 /// never fill it.
@@ -12,7 +9,7 @@ use studied::study;
 fn the_bus_that_four_disks_share_stops_the_fourth() {
     let (findings, page) =
         study("sim:win2k-atlas10k", "scaling", &["--budget", "20m", "--set", "disks=4", "--rw", "read"]);
-    for row in findings["scaling"].as_array().unwrap().iter().filter(|row| row["join"] == "each") {
+    for row in findings["scaling"].as_array().unwrap().iter().filter(|row| row["volume_layout"] == "each") {
         let stopped = row["pattern"] == "sequential" && row["n"] == 4;
         assert_eq!(row["limited_by"], if stopped { "shared" } else { "device" }, "{row}");
     }
@@ -24,12 +21,12 @@ fn the_bus_that_four_disks_share_stops_the_fourth() {
 fn a_mirror_reads_with_both_arms() {
     let (findings, page) = study("sim:win2k-3ware6800", "mirror", &["--budget", "20m", "--set", "disks=2"]);
     let rows = findings["mirror"].as_array().unwrap();
-    let iops = |join: &str, rw: &str, iodepth: u64| {
+    let iops = |volume_layout: &str, rw: &str, iodepth: u64| {
         let row = rows.iter().find(|row| {
-            (row["join"].as_str(), row["rw"].as_str(), row["pattern"].as_str(), row["iodepth"].as_u64())
-                == (Some(join), Some(rw), Some("random"), Some(iodepth))
+            (row["volume_layout"].as_str(), row["rw"].as_str(), row["pattern"].as_str(), row["iodepth"].as_u64())
+                == (Some(volume_layout), Some(rw), Some("random"), Some(iodepth))
         });
-        row.unwrap_or_else(|| panic!("no {join}"))["iops"].as_f64().unwrap()
+        row.unwrap_or_else(|| panic!("no {volume_layout}"))["iops"].as_f64().unwrap()
     };
     let one = iops("each", "read", 2);
     assert!((iops("mirror", "read", 2) / one / 2.0 - 1.0).abs() < 0.05, "{rows:?}");

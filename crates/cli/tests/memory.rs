@@ -1,15 +1,14 @@
-//! Is memory measured as promised? The command on this machine, whose speed is nobody's promise, and the experiment's
-//! section on records whose truth is known.
-
-mod page;
+//! Checks the command and the experiment that measure memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use record::{Cpu, Environment, Latency, Level, Machine, Noise, Record, Series, StudyFile, Surroundings, TargetKind};
+use halfpower_record::{
+    Capabilities, Cpu, Environment, Latency, Level, Machine, Noise, Record, Series, StudyFile, TargetKind,
+};
+use halfpower_spec::{EngineName, Experiment, Kernel, Nanos, Question, Run};
 use serde_json::Value;
-use spec::{EngineName, Experiment, Kernel, Nanos, Question, Run};
 use tempfile::TempDir;
 
 fn halfpower(folder: &Path, words: &[&str]) -> String {
@@ -24,6 +23,7 @@ fn rows(json: &str) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "long: measures all of the memory's kernels at full length"]
 fn every_kernel_is_printed_and_nothing_else() {
     let folder = TempDir::new().unwrap();
     let printed = halfpower(folder.path(), &["memory", ".", "--threads", "2", "--repeats", "2", "--json"]);
@@ -50,6 +50,7 @@ fn every_kernel_is_printed_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "long: measures all of the memory's kernels at full length"]
 fn one_thread_is_one_thread() {
     let folder = TempDir::new().unwrap();
     let printed = halfpower(folder.path(), &["memory", "--threads", "1", "--repeats", "1", "--json"]);
@@ -106,7 +107,7 @@ fn truth(kernel: Kernel, threads: u32) -> f64 {
 /// A run as this memory would give it; repeats differ by a percent to either side.
 fn record(run: &Run) -> Record {
     let (threads, block) = (f64::from(run.workload.threads), run.workload.bs.0 as f64);
-    let kernel = run.workload.twist.kernel.unwrap();
+    let kernel = run.workload.options.kernel.unwrap();
     let of_program = !matches!(kernel, Kernel::Copy | Kernel::FileRead | Kernel::FileWrite);
     let factor = 1.0 + 0.01 * (f64::from(run.repeat) - 1.0);
     let memory_ns = match kernel {
@@ -139,7 +140,8 @@ fn record(run: &Run) -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
-        syncs: record::Latency::default(),
+        discarded: Vec::new(),
+        syncs: halfpower_record::Latency::default(),
         lanes: Vec::new(),
     }
 }
@@ -156,11 +158,11 @@ fn known_study(folder: &Path) {
     let environment = Environment {
         machine: Machine { cpus: 2, ..Machine::default() },
         levels: vec![unknown("memory"), unknown("device")],
-        surroundings: Surroundings { kind: TargetKind::Folder, ..Surroundings::default() },
+        capabilities: Capabilities { kind: TargetKind::Folder, ..Capabilities::default() },
         ..Environment::default()
     };
     let mut file = StudyFile::create(&folder.join("study.halfpower"), &question, &environment).unwrap();
-    let runs = study::fixed_runs(&question, &environment);
+    let runs = halfpower_study::fixed_runs(&question, &environment);
     assert_eq!(runs.len(), 3 * 2 * Kernel::ALL.len());
     file.append_all(&runs.iter().map(record).collect::<Vec<_>>()).unwrap();
 }
@@ -190,5 +192,5 @@ fn known_memory_is_found_again_and_told() {
 
     halfpower(folder.path(), &["report", "study.halfpower", "--html", "study.html"]);
     let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
-    page::golden(&page, "memory", "memory");
+    crate::page::golden(&page, "memory", "memory");
 }

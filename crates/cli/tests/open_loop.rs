@@ -1,4 +1,4 @@
-//! Does a stall show? With requests that come at a rate, a stop of the process is a latency, not a pause.
+//! Checks that a stop of the process shows as latency where requests come at a rate.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn stopped_run(rate: &[&str]) -> Value {
 
 #[test]
 fn a_stop_of_two_seconds_is_two_seconds_of_latency() {
-    let record = stopped_run(&["--rate", "1000"]);
+    let record = stopped_run(&["--rate-iops", "1000"]);
     let latency_s = |key: &str| record["latency_ns"][key].as_f64().unwrap() / 1e9;
     assert!(latency_s("max") >= STOP.as_secs_f64() * 0.95, "{record}");
     // Two in five requests should have come while it stood still, and waited up to two seconds, evenly.

@@ -1,4 +1,4 @@
-//! Do other programs read what a study leaves? The queries and scripts of `examples/`, and fio-plot.
+//! Checks that the queries and scripts of `examples/` and fio-plot read what a study leaves.
 //!
 //! Python with DuckDB, pandas, matplotlib and fio-plot is named by `HALFPOWER_PYTHON` (its interpreter).
 
@@ -61,6 +61,7 @@ fn first_answer(text: &str) -> (Vec<&str>, Vec<Vec<&str>>) {
 }
 
 #[test]
+#[ignore = "long: other programs read it"]
 fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
     let (folder, findings) = studied();
     let Some(python) = python("duckdb") else { return };
@@ -92,6 +93,7 @@ fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
 }
 
 #[test]
+#[ignore = "long: other programs read it"]
 fn the_notebook_reads_the_csv_and_the_study_file() {
     let Some(python) = python("pandas, matplotlib") else { return };
     let (folder, findings) = studied();
@@ -103,6 +105,7 @@ fn the_notebook_reads_the_csv_and_the_study_file() {
 }
 
 #[test]
+#[ignore = "long: other programs read it"]
 fn fio_plot_draws_every_kind_of_chart_from_our_json() {
     let Some(python) = python("fio_plot") else { return };
     let (folder, _) = studied();
@@ -148,17 +151,17 @@ fn is_a_picture(path: &Path) {
 #[test]
 fn a_folder_for_fio_s_form_must_be_new() {
     let (folder, _) = studied();
-    let export = |place: &str| {
+    let export = |backend: &str| {
         Command::new(env!("CARGO_BIN_EXE_halfpower"))
             .current_dir(folder.path())
-            .args(["export", "study.halfpower", "--format", "fio", "--output", place])
+            .args(["export", "study.halfpower", "--format", "fio", "--output", backend])
             .output()
             .unwrap()
     };
     assert!(export("fio").status.success());
-    for (place, word) in [("fio", "not empty"), ("study.csv", "is a file")] {
-        let refused = export(place);
-        assert_eq!(refused.status.code(), Some(2), "{place}");
+    for (backend, word) in [("fio", "not empty"), ("study.csv", "is a file")] {
+        let refused = export(backend);
+        assert_eq!(refused.status.code(), Some(2), "{backend}");
         assert!(String::from_utf8_lossy(&refused.stderr).contains(word), "{refused:?}");
     }
 }

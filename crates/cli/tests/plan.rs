@@ -1,9 +1,9 @@
-//! Do a plan's commands, one by one, make the records that the study makes?
+//! Checks that a plan's commands, one by one, make the records that the study makes.
 
 use std::path::Path;
 use std::process::Command;
 
-use record::{Record, StudyFile};
+use halfpower_record::{Record, StudyFile};
 use tempfile::TempDir;
 
 fn halfpower(folder: &Path, words: &[&str]) -> String {
@@ -55,7 +55,7 @@ fn the_help_names_every_experiment_and_engine_that_a_study_takes() {
     let help = halfpower(folder.path(), &["study", "--help"]);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let of = |flag: &str| help.split(flag).nth(1).unwrap().split("[default").next().unwrap();
-    for experiment in spec::Experiment::ALL {
+    for experiment in halfpower_spec::Experiment::ALL {
         assert!(of("--experiments <").contains(experiment.word()), "{experiment}: {help}");
     }
     for engine in ["auto", "sync", "pool", "io_uring", "io_uring_sqpoll", "io_uring_iopoll", "libaio", "mmap"] {

@@ -1,5 +1,4 @@
-//! Does the page on the papers' machines quote what the program says? Each quotation in its tables of reports, held
-//! against the command that its row names. Simulation is deterministic, so that words and figures have to be the same.
+//! Checks that `docs/reproduction.md` quotes what the program says.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Are the papers' machines at hand? `halfpower systems`, and studies and runs on them with the real binary.
+//! Checks `halfpower systems`, and studies and runs on the simulated machines.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -29,7 +29,7 @@ fn complaint(output: &Output) -> String {
 fn every_shipped_system_is_listed_with_what_it_is_and_can_be_printed() {
     let folder = folder();
     let list = said(&run(folder.path(), &["systems"]));
-    for system in model::systems() {
+    for system in halfpower_model::systems() {
         let line = list.lines().find(|line| line.split_whitespace().next() == Some(system.name)).expect(system.name);
         assert!(line.ends_with(system.about()) && !system.about().is_empty(), "{line}");
         assert_eq!(said(&run(folder.path(), &["systems", system.name])), system.text);
@@ -41,7 +41,7 @@ fn every_shipped_system_is_listed_with_what_it_is_and_can_be_printed() {
 #[test]
 fn the_reproduction_is_printed_row_by_row_with_its_counts() {
     let table = said(&run(folder().path(), &["systems", "--reproduce"]));
-    let reproduction = model::reproduce::reproduce().unwrap();
+    let reproduction = halfpower_reproduction::reproduce().unwrap();
     let rows: Vec<&str> = table.lines().skip(1).take_while(|line| !line.is_empty()).collect();
     let answered: Vec<_> = reproduction.rows.iter().filter(|row| row.ours.is_some()).collect();
     assert_eq!(rows.len(), answered.len());
@@ -50,7 +50,7 @@ fn the_reproduction_is_printed_row_by_row_with_its_counts() {
         assert!(line.contains(row.mechanism) && !row.mechanism.is_empty(), "{line}");
         assert!(line.contains(&format!("{} {}", row.figure.value, row.figure.unit)), "{line}");
     }
-    let within = reproduction.count(model::reproduce::Verdict::Within10);
+    let within = reproduction.count(halfpower_reproduction::Agreement::Within10);
     assert!(table.contains(&format!("{within} predicted within 10%")), "no summary");
 }
 
@@ -158,7 +158,7 @@ fn what_cannot_be_asked_of_a_system_is_said_in_a_sentence() {
         (&["run", "sim:nt4-fastwide", "--layout", "fallocated", "--rw", "write"], "--layout fallocated"),
         (&["run", "sim:nt4-fastwide", "--size", "1000000GiB"], "--size"),
         (&["run", "/tmp", "--set", "disks=2"], "only sim: targets"),
-        (&["run", "sim:fixed=1us", "--set", "disks=0"], "at least one disk"),
+        (&["run", "sim:fixed=1us", "--set", "disks=0"], "disks must be from 1 to 1024"),
     ];
     for (words, expected) in cases {
         let said = complaint(&run(folder.path(), words));

@@ -1,16 +1,15 @@
-//! Are the bytes right? What each slot's request has to hold, agreed between whoever issues requests and the engine
-//! that moves their bytes.
+//! Checks the bytes of each request, between whoever issues it and the engine that moves its bytes.
 //!
 //! The issuer (`verified.rs`) enters which part of the target a slot carries and what may be there; a volume in between
-//! enters which part of that each of its pieces is. The engine at the bottom, which has the buffers, seals what goes out
-//! and looks at what has come in.
+//! enters which part of that each of its pieces is. The engine at the bottom, which has the buffers, writes what goes out
+//! and verifies what has come in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::errno::Errno;
-use crate::ledger::{Ledger, Sight, Verdict};
-use crate::unit::{UNIT_BYTES, look, seal};
+use crate::ledger::{Judgement, Ledger, ObservedState};
+use crate::unit::{self, BlockHeader, UNIT_BYTES, UnitState};
 use crate::{Operation, Request};
 
 /// The agreement of one lane. Submitting orders what is entered here before what is read from it, so that nothing else
@@ -18,13 +17,13 @@ use crate::{Operation, Request};
 pub(crate) struct Check {
     ledger: Arc<Ledger>,
     /// One for each request's slot.
-    requests: Vec<Issued>,
+    requests: Vec<CheckedRequest>,
     /// One for each slot of the engine at the bottom.
-    pieces: Vec<Piece>,
+    pieces: Vec<SlotPiece>,
 }
 
 /// What a slot carries.
-struct Issued {
+struct CheckedRequest {
     first_unit: AtomicU64,
     units: AtomicU32,
     is_read: AtomicBool,
@@ -33,7 +32,7 @@ struct Issued {
 }
 
 /// Which part of a request a slot at the bottom carries.
-struct Piece {
+struct SlotPiece {
     request: u32,
     units_before: AtomicU32,
 }
@@ -43,13 +42,13 @@ impl Check {
     /// pieces it carries.
     pub fn new(ledger: Arc<Ledger>, depth: u32, bs: u64, request_of_slot: impl Iterator<Item = u32>) -> Self {
         let units = bs as usize / UNIT_BYTES;
-        let issued = || Issued {
+        let issued = || CheckedRequest {
             first_unit: AtomicU64::new(0),
             units: AtomicU32::new(0),
             is_read: AtomicBool::new(false),
             expected: (0..units).map(|_| AtomicU64::new(0)).collect(),
         };
-        let piece = |request| Piece { request, units_before: AtomicU32::new(0) };
+        let piece = |request| SlotPiece { request, units_before: AtomicU32::new(0) };
         Self { ledger, requests: (0..depth).map(|_| issued()).collect(), pieces: request_of_slot.map(piece).collect() }
     }
 
@@ -66,7 +65,7 @@ impl Check {
         issued.units.store(units, Relaxed);
         issued.is_read.store(is_read, Relaxed);
         for (unit, expected) in (first..).zip(&issued.expected).take(units as usize) {
-            let word = if is_read { self.ledger.sight(unit).0 } else { u64::from(self.ledger.begin_write(unit)) };
+            let word = if is_read { self.ledger.observe(unit).0 } else { u64::from(self.ledger.begin_write(unit)) };
             expected.store(word, Relaxed);
         }
     }
@@ -88,10 +87,10 @@ impl Check {
     }
 
     /// Fills what a slot at the bottom is about to write.
-    pub fn seal(&self, slot: u32, bytes: &mut [u8]) {
+    pub fn write_headers(&self, slot: u32, bytes: &mut [u8]) {
         let (first, expected, _) = self.piece(slot);
-        for ((number, generation), unit) in (first..).zip(expected).zip(bytes.chunks_exact_mut(UNIT_BYTES)) {
-            seal(unit, self.ledger.mark(number, generation.load(Relaxed) as u32));
+        for ((number, generation), bytes) in (first..).zip(expected).zip(bytes.chunks_exact_mut(UNIT_BYTES)) {
+            unit::write(bytes, self.ledger.header(number, generation.load(Relaxed) as u32));
         }
     }
 
@@ -100,22 +99,34 @@ impl Check {
     ///
     /// # Errors
     /// What is wrong with them: [`Errno::CORRUPT`], [`Errno::MISDIRECTED`], [`Errno::TORN`] or [`Errno::LOST`].
-    pub fn look(&self, slot: u32, bytes: &[u8], moved: u32) -> Result<u32, Errno> {
+    pub fn verify(&self, slot: u32, bytes: &[u8], moved: u32) -> Result<u32, Errno> {
+        let units = bytes[..moved as usize].chunks_exact(UNIT_BYTES);
+        self.judge(slot, moved, units.map(|bytes| move |header| unit::verify(bytes, header)))
+    }
+
+    /// The same of units that tell what they are when they are held against the header that they should carry.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub fn judge<U>(&self, slot: u32, moved: u32, units: impl Iterator<Item = U>) -> Result<u32, Errno>
+    where
+        U: FnOnce(BlockHeader) -> UnitState,
+    {
         let (first, expected, is_read) = self.piece(slot);
         if !is_read {
             return Ok(moved);
         }
         let (mut fresh, mut stale, mut torn) = (false, false, false);
         let (mut damaged, mut misdirected) = (false, false);
-        for ((number, then), unit) in (first..).zip(expected).zip(bytes[..moved as usize].chunks_exact(UNIT_BYTES)) {
-            let then = Sight(then.load(Relaxed));
-            match self.ledger.judge(number, then, look(unit, self.ledger.mark(number, then.oldest()))) {
-                Verdict::Unknown => {}
-                Verdict::Fresh => fresh = true,
-                Verdict::Stale => stale = true,
-                Verdict::Torn => torn = true,
-                Verdict::Misdirected => misdirected = true,
-                Verdict::Damaged => damaged = true,
+        for ((number, then), found) in (first..).zip(expected).zip(units) {
+            let then = ObservedState(then.load(Relaxed));
+            match self.ledger.judge(number, then, found(self.ledger.header(number, then.oldest()))) {
+                Judgement::Unknown => {}
+                Judgement::Fresh => fresh = true,
+                Judgement::Stale => stale = true,
+                Judgement::Torn => torn = true,
+                Judgement::Misdirected => misdirected = true,
+                Judgement::Damaged => damaged = true,
             }
         }
         match () {
@@ -126,6 +137,12 @@ impl Check {
             () if stale => Err(Errno::LOST),
             () => Ok(moved),
         }
+    }
+
+    /// The headers that the units of a write at the bottom carry.
+    pub fn headers(&self, slot: u32) -> impl Iterator<Item = BlockHeader> {
+        let (first, expected, _) = self.piece(slot);
+        (first..).zip(expected).map(|(unit, generation)| self.ledger.header(unit, generation.load(Relaxed) as u32))
     }
 
     /// The first unit of the piece in a slot at the bottom, what is expected from there on, and whether it is a read.

@@ -1,5 +1,4 @@
-//! What is an error number called? The names of <errno.h> for those that storage gives, and words for bytes that are
-//! not what was written.
+//! Names error numbers as <errno.h> does, and gives words for bytes that are wrong.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +8,10 @@ use std::fmt;
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// A file would grow beyond the limit on file sizes, or beyond what its file system can hold.
+    pub const TOO_LARGE: Self = Self(27);
+    /// The kernel gave a request up before it began, as where it can start no worker for it.
+    pub const CANCELED: Self = Self(125);
     /// A read brought bytes that nobody wrote. This and the next three are no numbers of the system, whose end at 4095.
     pub const CORRUPT: Self = Self(5001);
     /// A read brought a part of one write and a part of another.
@@ -17,6 +20,9 @@ impl Errno {
     pub const LOST: Self = Self(5003);
     /// A read brought bytes that were written to another place.
     pub const MISDIRECTED: Self = Self(5004);
+
+    /// Nothing came back until the run was given up.
+    pub const UNANSWERED: Self = Self(5005);
 
     /// The number of an error of the system; `EOPNOTSUPP` for one that carries none, which no request gives.
     pub(crate) fn of(error: &std::io::Error) -> Self {
@@ -65,6 +71,7 @@ impl Errno {
             5002 => "torn",
             5003 => "lost",
             5004 => "misdirected",
+            5005 => "unanswered",
             other => return Cow::Owned(format!("errno {other}")),
         })
     }

@@ -1,14 +1,15 @@
-//! What does the kernel's asynchronous interface give? Requests are queued, and one call sends and waits.
+//! Carries requests through an io_uring: one call sends them and waits.
 
 use std::sync::Arc;
 
-use os::{Clock, Ring, RingForm, Transfer};
-use spec::{EngineName, Nanos};
+use halfpower_os::{Clock, Ring, RingForm, Transfer};
+use halfpower_spec::{EngineName, Nanos};
 
 use crate::check::Check;
-use crate::outfit::Outfit;
+use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
+use crate::unavailable::unavailable;
+use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
 /// and come back, at 128 five. It spares calls and wake-ups, and on average one slot in 64 waits for its turn, so that
@@ -21,6 +22,8 @@ const IN_FLIGHT_FOR_ONE_MORE: usize = 32;
 pub(crate) struct IoUring {
     clock: Clock,
     ring: Ring,
+    /// Most requests that one call submits.
+    batch: usize,
     /// Whether there is a file that may be written to.
     writes: bool,
     check: Option<Arc<Check>>,
@@ -43,13 +46,15 @@ fn name(form: RingForm) -> &'static str {
 }
 
 impl IoUring {
-    pub(crate) fn new(form: RingForm, outfit: Outfit) -> Result<Self, EngineError> {
-        let buffers = outfit.buffers().map_err(unavailable(name(form)))?;
-        let writes = outfit.files.iter().any(|file| file.mode().write);
+    pub(crate) fn new(form: RingForm, config: EngineConfig) -> Result<Self, EngineError> {
+        let buffers = config.buffers().map_err(unavailable(name(form)))?;
+        let writes = config.files.iter().any(|file| file.mode().write);
         let flushed = Vec::with_capacity(buffers.count() as usize);
-        let ring = Ring::new(form, buffers, outfit.files).map_err(unavailable(name(form)))?;
-        let (check, flushes_itself) = (outfit.check, form == RingForm::Iopoll);
-        Ok(Self { clock: Clock::new(), ring, writes, check, serial: 0, flushes_itself, flushed })
+        let batch = config.batch();
+        let ring = Ring::new(form, buffers, config.files).map_err(unavailable(name(form)))?.in_batches(batch);
+        let batch = batch.map_or(usize::MAX, |batch| batch.get() as usize);
+        let (check, flushes_itself) = (config.check, form == RingForm::Iopoll);
+        Ok(Self { clock: Clock::new(), ring, batch, writes, check, serial: 0, flushes_itself, flushed })
     }
 
     #[inline]
@@ -58,7 +63,7 @@ impl IoUring {
         self.ring.reap(|reaped| done.push(Completion { slot: reaped.slot, result: reaped.result.map_err(Errno) }));
         if let Some(check) = &self.check {
             for completion in &mut done[before..] {
-                let look = |moved| check.look(completion.slot, self.ring.slot(completion.slot), moved);
+                let look = |moved| check.verify(completion.slot, self.ring.slot(completion.slot), moved);
                 completion.result = completion.result.and_then(look);
             }
         }
@@ -78,9 +83,9 @@ impl IoUring {
         for request in batch.iter().filter(|request| request.operation == Operation::Write) {
             self.serial += 1;
             match &self.check {
-                None => self.ring.stamp(request.slot, request.length, self.serial),
+                None => self.ring.stamp(request.slot, request.offset, request.length, self.serial),
                 Some(check) => {
-                    check.seal(request.slot, &mut self.ring.slot_mut(request.slot)[..request.length as usize])
+                    check.write_headers(request.slot, &mut self.ring.slot_mut(request.slot)[..request.length as usize])
                 }
             }
         }
@@ -110,7 +115,9 @@ impl Engine for IoUring {
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let least = least.saturating_sub(self.flushed.len());
         done.append(&mut self.flushed);
-        let more = if least > 0 { self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE } else { 0 };
+        // What comes back together goes out together, and no more than that goes out with one call.
+        let more = (self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE).min(self.batch - 1);
+        let more = if least > 0 { more } else { 0 };
         self.ring.submit_and_wait(least + more).map_err(refused)?;
         self.take(done);
         Ok(())

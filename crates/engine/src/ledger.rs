@@ -1,4 +1,4 @@
-//! How often was each unit of a target written? What may be found there follows from it.
+//! Counts how often each unit of a target was written, and judges from that what a read has found.
 //!
 //! Shared by all lanes of a run and kept from run to run. Each unit has the *generation* that is certainly there, the
 //! latest that was begun, and how many writes to it are under way. Writes that overlap in time may land in any order:
@@ -8,14 +8,14 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::unit::{Found, Mark, UNIT_BYTES};
+use crate::unit::{BlockHeader, UNIT_BYTES, UnitState};
 
 /// What the units of a target hold by now.
 #[derive(Debug)]
 pub struct Ledger {
     units: Vec<AtomicU64>,
-    /// Seed that each written unit carries.
-    seed: u64,
+    /// Epoch that each written unit carries.
+    epoch: u64,
 }
 
 /// The state of a unit: fields of one word, so that it changes at once.
@@ -24,9 +24,9 @@ struct State(u64);
 
 /// How it stood with a unit when a read began; it fits into one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sight(pub u64);
+pub(crate) struct ObservedState(pub u64);
 
-impl Sight {
+impl ObservedState {
     /// The oldest generation that may be found.
     pub fn oldest(self) -> u32 {
         State(self.0).settled()
@@ -35,7 +35,7 @@ impl Sight {
 
 /// What a reader thinks of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Judgement {
     /// Nothing is known of it, or it was being written.
     Unknown,
     /// One of the writes that may be found.
@@ -52,6 +52,8 @@ pub(crate) enum Verdict {
 
 /// Generations are counted modulo this.
 const GENERATIONS: u32 = 1 << 24;
+/// The generation of a unit that was written once.
+pub(crate) const LAID_OUT: u32 = 1;
 /// Most writes under way to one unit.
 pub const MOST_UNDER_WAY: u32 = (1 << 13) - 1;
 /// Some write has succeeded.
@@ -105,10 +107,16 @@ impl State {
 }
 
 impl Ledger {
-    /// Nothing is known of a target of `bytes` yet; what is written to it will carry `seed`.
-    pub fn new(bytes: u64, seed: u64) -> Self {
+    /// Nothing is known of a target of `bytes` yet; what is written to it will carry `epoch`.
+    pub fn new(bytes: u64, epoch: u64) -> Self {
         let count = bytes.div_ceil(UNIT_BYTES as u64);
-        Self { units: (0..count).map(|_| AtomicU64::new(0)).collect(), seed }
+        Self { units: (0..count).map(|_| AtomicU64::new(0)).collect(), epoch }
+    }
+
+    /// Each whole unit of a target of `bytes` was written once, carrying `epoch`, and has been read back.
+    pub fn laid_out(bytes: u64, epoch: u64) -> Self {
+        let once = State(KNOWN).with(LAID_OUT, LAID_OUT, 0);
+        Self { units: (0..bytes.div_ceil(UNIT_BYTES as u64)).map(|_| AtomicU64::new(once.0)).collect(), epoch }
     }
 
     /// Bytes of memory that a ledger of a target of `bytes` takes.
@@ -137,15 +145,15 @@ impl Ledger {
     }
 
     /// How it stands with a unit now, for a read that begins.
-    pub(crate) fn sight(&self, unit: u64) -> Sight {
-        Sight(self.units[unit as usize].load(Ordering::Acquire))
+    pub(crate) fn observe(&self, unit: u64) -> ObservedState {
+        ObservedState(self.units[unit as usize].load(Ordering::Acquire))
     }
 
     /// What to think of what a read has found that began at `then`.
-    pub(crate) fn judge(&self, unit: u64, then: Sight, found: Found) -> Verdict {
+    pub(crate) fn judge(&self, unit: u64, then: ObservedState, found: UnitState) -> Judgement {
         let (then, now) = (State(then.0), self.state(unit));
         if !then.has(KNOWN) {
-            return Verdict::Unknown;
+            return Judgement::Unknown;
         }
         let after = |later: u32| later.wrapping_sub(then.settled()) % GENERATIONS;
         let admits = |generation: u32| generation < GENERATIONS && after(generation) <= after(now.begun());
@@ -153,19 +161,19 @@ impl Ledger {
         // word by word, may be of all of them, until a write comes alone.
         let in_motion = then.under_way() > 0 || then.begun() != now.begun() || then.settled() != then.begun();
         match found {
-            Found::Whole(mark) if mark.seed != self.seed => Verdict::Stale,
-            Found::Whole(mark) if mark.number != unit => Verdict::Misdirected,
-            Found::Whole(mark) if admits(mark.generation) => Verdict::Fresh,
-            Found::Whole(_) | Found::Zeros => Verdict::Stale,
-            Found::Torn | Found::Damaged if in_motion => Verdict::Unknown,
-            Found::Torn => Verdict::Torn,
-            Found::Damaged => Verdict::Damaged,
+            UnitState::Whole(header) if header.epoch != self.epoch => Judgement::Stale,
+            UnitState::Whole(header) if header.number != unit => Judgement::Misdirected,
+            UnitState::Whole(header) if admits(header.generation) => Judgement::Fresh,
+            UnitState::Whole(_) | UnitState::Zeros => Judgement::Stale,
+            UnitState::Torn | UnitState::Damaged if in_motion => Judgement::Unknown,
+            UnitState::Torn => Judgement::Torn,
+            UnitState::Damaged => Judgement::Damaged,
         }
     }
 
-    /// The mark of a unit in a certain generation.
-    pub(crate) fn mark(&self, unit: u64, generation: u32) -> Mark {
-        Mark { number: unit, seed: self.seed, generation }
+    /// The header of a unit in a certain generation.
+    pub(crate) fn header(&self, unit: u64, generation: u32) -> BlockHeader {
+        BlockHeader { number: unit, epoch: self.epoch, generation }
     }
 
     /// Whether any unit of these bytes was written since it was last [`Ledger::was_read_back`].
@@ -191,12 +199,12 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn whole(generation: u32) -> Found {
-        Found::Whole(Mark { number: 0, seed: 1, generation })
+    fn whole(generation: u32) -> UnitState {
+        UnitState::Whole(BlockHeader { number: 0, epoch: 1, generation })
     }
 
     fn admitted(ledger: &Ledger) -> Vec<u32> {
-        let fresh = |generation: &u32| ledger.judge(0, ledger.sight(0), whole(*generation)) == Verdict::Fresh;
+        let fresh = |generation: &u32| ledger.judge(0, ledger.observe(0), whole(*generation)) == Judgement::Fresh;
         (0..10).filter(fresh).collect()
     }
 
@@ -222,16 +230,16 @@ mod tests {
         ledger.end_write(0, third, true);
         ledger.end_write(0, second, true);
         assert_eq!(admitted(&ledger), [1, 2, 3], "nobody knows which came last");
-        let found = |found: Found| ledger.judge(0, ledger.sight(0), found);
+        let found = |found: UnitState| ledger.judge(0, ledger.observe(0), found);
         assert_eq!(
-            (found(Found::Damaged), found(Found::Torn)),
-            (Verdict::Unknown, Verdict::Unknown),
+            (found(UnitState::Damaged), found(UnitState::Torn)),
+            (Judgement::Unknown, Judgement::Unknown),
             "or some of each"
         );
         let fourth = ledger.begin_write(0);
         ledger.end_write(0, fourth, true);
         assert_eq!(admitted(&ledger), [4]);
-        assert_eq!((found(Found::Damaged), found(Found::Torn)), (Verdict::Damaged, Verdict::Torn));
+        assert_eq!((found(UnitState::Damaged), found(UnitState::Torn)), (Judgement::Damaged, Judgement::Torn));
     }
 
     #[test]
@@ -258,15 +266,15 @@ mod tests {
         let ledger = Ledger::new(512, 1);
         let first = ledger.begin_write(0);
         ledger.end_write(0, first, true);
-        let before = ledger.sight(0);
+        let before = ledger.observe(0);
         let second = ledger.begin_write(0);
         ledger.end_write(0, second, true);
         for generation in [first, second] {
-            assert_eq!(ledger.judge(0, before, whole(generation)), Verdict::Fresh);
+            assert_eq!(ledger.judge(0, before, whole(generation)), Judgement::Fresh);
         }
-        assert_eq!(ledger.judge(0, before, Found::Damaged), Verdict::Unknown, "it was being written");
-        assert_eq!(ledger.judge(0, ledger.sight(0), whole(first)), Verdict::Stale);
-        assert_eq!(ledger.judge(0, ledger.sight(0), Found::Damaged), Verdict::Damaged);
+        assert_eq!(ledger.judge(0, before, UnitState::Damaged), Judgement::Unknown, "it was being written");
+        assert_eq!(ledger.judge(0, ledger.observe(0), whole(first)), Judgement::Stale);
+        assert_eq!(ledger.judge(0, ledger.observe(0), UnitState::Damaged), Judgement::Damaged);
     }
 
     #[test]
@@ -288,6 +296,6 @@ mod tests {
         ledger.end_write(3, generation, true);
         assert!(ledger.is_unread(1024..2048) && !ledger.is_unread(2048..1 << 20));
         ledger.was_read_back(0..4096);
-        assert!(!ledger.is_unread(0..4096) && ledger.sight(3).oldest() == 1);
+        assert!(!ledger.is_unread(0..4096) && ledger.observe(3).oldest() == 1);
     }
 }

@@ -1,4 +1,4 @@
-//! How do requests reach a target? One contract of three methods, one file for each way.
+//! Carries requests to a target: one contract, one file for each engine.
 //!
 //! Requests enter in batches, completions leave in batches. A request names a *slot*; each slot owns a buffer
 //! inside the engine, so that no memory crosses the boundary and an engine over io_uring is sound behind safe
@@ -6,39 +6,47 @@
 
 mod simulated;
 
+pub use fault_log::{FaultCount, FaultKind, FaultLog};
+pub use faulty_disk::FaultyDisk;
+pub use medium::SimulatedContents;
 pub use simulated::{ProcessorAccount, Simulated};
 
-mod carry;
 mod check;
+mod config;
 mod errno;
+mod fault_log;
+mod faulty_disk;
 mod io_uring;
 mod ledger;
 mod libaio;
-mod memory;
+mod medium;
+mod memory_engine;
 mod mirror;
 mod mmap;
 mod null;
 mod open;
-mod outfit;
 mod pause;
 mod pieces;
 mod pool;
+mod settings;
 mod stripe;
 mod sync;
+mod synchronous;
 mod transfer;
+mod unavailable;
 mod unit;
 mod verified;
 mod volume;
 
-use spec::Nanos;
+use halfpower_spec::Nanos;
 
 pub use errno::Errno;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
-pub use memory::open_memory;
-pub(crate) use open::unavailable;
+pub use memory_engine::open_memory;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
+pub use settings::EngineSettings;
 pub use unit::UNIT_BYTES;
-pub use volume::{Joint, Volume};
+pub use volume::{AddressMap, Volume};
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What does the kernel's older asynchronous interface give? One call sends requests, another waits for them.
+//! Carries requests through the kernel's older asynchronous interface.
 //!
 //! With direct I/O they are under way together. Through the page cache `io_submit` carries out each before the next,
 //! so that the depth is 1 there whatever was asked for.
@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use os::{Aio, Clock, Reaped, Transfer};
-use spec::Nanos;
+use halfpower_os::{Aio, Clock, Reaped, Transfer};
+use halfpower_spec::Nanos;
 
 use crate::check::Check;
-use crate::outfit::Outfit;
+use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request, unavailable};
+use crate::unavailable::unavailable;
+use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// Requests by `io_submit` and `io_getevents`, as programs of the libaio library issue them.
 // Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
@@ -25,10 +26,11 @@ pub(crate) struct Libaio {
 }
 
 impl Libaio {
-    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
-        let buffers = outfit.buffers().map_err(unavailable("libaio"))?;
-        let aio = Aio::new(buffers, outfit.files).map_err(unavailable("libaio"))?;
-        Ok(Self { clock: Clock::new(), aio, check: outfit.check, serial: 0 })
+    pub(crate) fn new(config: EngineConfig) -> Result<Self, EngineError> {
+        let buffers = config.buffers().map_err(unavailable("libaio"))?;
+        let batch = config.batch();
+        let aio = Aio::new(buffers, config.files).map_err(unavailable("libaio"))?.in_batches(batch);
+        Ok(Self { clock: Clock::new(), aio, check: config.check, serial: 0 })
     }
 
     fn take(&mut self, least: usize, limit: Option<Duration>, done: &mut Vec<Completion>) -> Result<(), EngineError> {
@@ -37,7 +39,7 @@ impl Libaio {
         self.aio.reap(least, limit, take).map_err(|error| EngineError::Call { call: "io_getevents", error })?;
         if let Some(check) = &self.check {
             for completion in &mut done[before..] {
-                let look = |moved| check.look(completion.slot, self.aio.slot(completion.slot), moved);
+                let look = |moved| check.verify(completion.slot, self.aio.slot(completion.slot), moved);
                 completion.result = completion.result.and_then(look);
             }
         }
@@ -55,9 +57,9 @@ impl Engine for Libaio {
         for request in batch.iter().filter(|request| request.operation == Operation::Write) {
             self.serial += 1;
             match &self.check {
-                None => self.aio.stamp(request.slot, request.length, self.serial),
+                None => self.aio.stamp(request.slot, request.offset, request.length, self.serial),
                 Some(check) => {
-                    check.seal(request.slot, &mut self.aio.slot_mut(request.slot)[..request.length as usize]);
+                    check.write_headers(request.slot, &mut self.aio.slot_mut(request.slot)[..request.length as usize]);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What does a second copy give? A mirror: writes go to both members, reads to one of them or, in parts, to both.
+//! Joins two members to a mirror: writes go to both, reads to one of them or, in parts, to both.
 //!
 //! Who reads where follows TwinStor's rule (Horst 1999, as Chung et al. 2000, section 8.4, tell it). Sequential reads
 //! are split by position once 256 KiB are outstanding: each member reads every other unit of that size. What is less
@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use spec::{Bytes, Nanos};
+use halfpower_spec::{Bytes, Nanos};
 
 use crate::check::Check;
-use crate::pieces::{Piece, Pieces, Places};
+use crate::pieces::{MemberPiece, Pieces, SlotLayout};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// Bytes outstanding from which on sequential reads are split by position.
@@ -30,28 +30,28 @@ pub(crate) struct Mirror {
 
 impl Mirror {
     /// Slots for `depth` requests of `bs` bytes, wherever they begin.
-    pub(crate) fn places(depth: u32, bs: Bytes) -> Places {
+    pub(crate) fn slot_layout(depth: u32, bs: Bytes) -> SlotLayout {
         // A turn is at least half of such a request, which so has three parts at most, and two of them on one member.
         let each = if bs.0 > TURNS_FROM { 2 } else { 1 };
-        Places { depth, members: COPIES, each }
+        SlotLayout { depth, members: COPIES, each }
     }
 
     pub(crate) fn new(
         engine: Box<dyn Engine>,
-        places: Places,
+        slot_layout: SlotLayout,
         bs: Bytes,
         only: Option<u32>,
         check: Option<Arc<Check>>,
     ) -> Self {
         let turn = (bs.0 / 2).next_multiple_of(TURNS_FROM).max(TURNS_FROM);
-        Self { pieces: Pieces::new(engine, places, check), only, turn, last: (u64::MAX, 0) }
+        Self { pieces: Pieces::new(engine, slot_layout, check), only, turn, last: (u64::MAX, 0) }
     }
 
     fn read(&mut self, request: &Request) {
         let Request { offset, length, .. } = *request;
         let outstanding = self.pieces.bytes_under_way + u64::from(length);
         let goes_on = offset == self.last.0;
-        let whole = |member| Piece { member, nth: 0, offset, length, before: 0 };
+        let whole = |member| MemberPiece { member, nth: 0, offset, length, before: 0 };
         let member = match self.only {
             Some(member) => member,
             None if u64::from(length) >= TURNS_FROM || (goes_on && outstanding >= TURNS_FROM) => {
@@ -70,7 +70,7 @@ impl Mirror {
             let offset = request.offset + u64::from(before);
             let length = (self.turn - offset % self.turn).min(u64::from(request.length - before)) as u32;
             let member = (offset / self.turn % u64::from(COPIES)) as u32;
-            self.pieces.add(request, &Piece { member, nth: nth[member as usize], offset, length, before });
+            self.pieces.add(request, &MemberPiece { member, nth: nth[member as usize], offset, length, before });
             nth[member as usize] += 1;
             before += length;
             self.last = (offset + u64::from(length), member);

@@ -1,14 +1,15 @@
-//! Which engine carries the requests? A file or a volume of several, a wish, a depth and a block size enter; an engine
-//! leaves.
+//! Opens the engine that carries the requests, over a file or a volume of several.
 
-use os::{OsError, RingForm, RunFile};
-use spec::{Bytes, EngineName};
+use halfpower_os::{RingForm, RunFile};
+use halfpower_spec::{Bytes, EngineName};
 
+use crate::config::EngineConfig;
 use crate::io_uring::IoUring;
 use crate::libaio::Libaio;
 use crate::null::Null;
-use crate::outfit::Outfit;
 use crate::pool::Pool;
+use crate::settings::EngineSettings;
+use crate::unavailable::{reason, refusal};
 use crate::volume::Volume;
 use crate::{Engine, EngineError, mmap, sync};
 
@@ -42,13 +43,13 @@ pub fn io_uring_available() -> Result<(), String> {
 /// A sentence.
 pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String> {
     let asked = match (name, file) {
-        (EngineName::IoUring, _) => os::io_uring_available(RingForm::Registered),
-        (EngineName::Plain, _) => os::io_uring_available(RingForm::Plain),
-        (EngineName::Sqpoll, _) => os::io_uring_available(RingForm::Sqpoll),
-        (EngineName::Iopoll, None) => os::io_uring_available(RingForm::Iopoll),
-        (EngineName::Iopoll, Some(file)) => os::polling::available(file),
-        (EngineName::Libaio, _) => os::aio::available(),
-        (EngineName::Mmap, Some(file)) => os::mapping::admits(file),
+        (EngineName::IoUring, _) => halfpower_os::io_uring_available(RingForm::Registered),
+        (EngineName::Plain, _) => halfpower_os::io_uring_available(RingForm::Plain),
+        (EngineName::Sqpoll, _) => halfpower_os::io_uring_available(RingForm::Sqpoll),
+        (EngineName::Iopoll, None) => halfpower_os::io_uring_available(RingForm::Iopoll),
+        (EngineName::Iopoll, Some(file)) => halfpower_os::polling::available(file),
+        (EngineName::Libaio, _) => halfpower_os::aio::available(),
+        (EngineName::Mmap, Some(file)) => halfpower_os::mapping::admits(file),
         (EngineName::Memory, _) => return Err("it has no requests for storage".to_string()),
         (EngineName::Simulated, _) => return Err("it belongs to a simulated target, sim:...".to_string()),
         (EngineName::Auto | EngineName::Null | EngineName::Sync | EngineName::Pool | EngineName::Mmap, _) => Ok(()),
@@ -64,38 +65,39 @@ pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String>
 /// # Errors
 /// [`EngineError::Unavailable`] where that engine cannot be had here, or cannot carry such requests.
 pub fn open(file: Option<RunFile>, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
-    open_volume(Volume::of(file), name, depth, bs, seed)
+    open_volume(Volume::of(file), EngineSettings::new(name, depth, bs, seed))
 }
 
 /// The same over a volume, whose requests may be cut into pieces for its members.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_volume(volume: Volume, name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Result<Opened, EngineError> {
-    let name = settle(name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
+pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, EngineError> {
+    let EngineSettings { depth, bs, .. } = settings;
+    let name = settle(settings.name, !volume.files.is_empty(), depth, || io_uring_available().is_ok());
     refuse_impossible(name, depth, bs)?;
     if name == EngineName::Iopoll {
         // Elsewhere what is missing shows as the engine is opened; here it would show in every request.
         volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
     }
     let most_in_flight = if carries_in_turn(name, &volume.files) { 1 } else { depth };
-    let engine = volume.open(depth, bs, seed, |outfit| bare(name, outfit))?;
+    let engine = volume.open(settings, |config| bare(name, config))?;
     Ok(Opened { engine, name, most_in_flight })
 }
 
 /// The engine of that name, as it stands under all others.
-fn bare(name: EngineName, outfit: Outfit) -> Result<Box<dyn Engine>, EngineError> {
-    let has_file = !outfit.files.is_empty();
+fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, EngineError> {
+    let has_file = !config.files.is_empty();
     Ok(match name {
-        EngineName::Null => Box::new(Null::new(outfit.slots)),
-        EngineName::IoUring => Box::new(IoUring::new(RingForm::Registered, outfit)?),
-        EngineName::Plain => Box::new(IoUring::new(RingForm::Plain, outfit)?),
-        EngineName::Sqpoll => Box::new(IoUring::new(RingForm::Sqpoll, outfit)?),
-        EngineName::Iopoll if has_file => Box::new(IoUring::new(RingForm::Iopoll, outfit)?),
-        EngineName::Libaio if has_file => Box::new(Libaio::new(outfit)?),
-        EngineName::Mmap if has_file => mmap::open(outfit)?,
-        EngineName::Sync if has_file => sync::open(outfit)?,
-        EngineName::Pool if has_file => Box::new(Pool::new(outfit)?),
+        EngineName::Null => Box::new(Null::new(config.slots)),
+        EngineName::IoUring => Box::new(IoUring::new(RingForm::Registered, config)?),
+        EngineName::Plain => Box::new(IoUring::new(RingForm::Plain, config)?),
+        EngineName::Sqpoll => Box::new(IoUring::new(RingForm::Sqpoll, config)?),
+        EngineName::Iopoll if has_file => Box::new(IoUring::new(RingForm::Iopoll, config)?),
+        EngineName::Libaio if has_file => Box::new(Libaio::new(config)?),
+        EngineName::Mmap if has_file => mmap::open(config)?,
+        EngineName::Sync if has_file => sync::open(config)?,
+        EngineName::Pool if has_file => Box::new(Pool::new(config)?),
         EngineName::Sync | EngineName::Pool | EngineName::Libaio | EngineName::Mmap | EngineName::Iopoll => {
             return Err(refusal(name, "null: has no file; take --engine null or io_uring".to_string()));
         }
@@ -139,23 +141,6 @@ fn refuse_impossible(name: EngineName, depth: u32, bs: Bytes) -> Result<(), Engi
         ));
     }
     Ok(())
-}
-
-pub(crate) fn refusal(name: EngineName, why: String) -> EngineError {
-    EngineError::Unavailable { engine: name.word(), why }
-}
-
-/// How an engine says that the system refused what it needs.
-pub(crate) fn unavailable(engine: &'static str) -> impl Fn(OsError) -> EngineError {
-    move |error| EngineError::Unavailable { engine, why: reason(error) }
-}
-
-/// The reason alone, where a sentence around it already names the engine.
-fn reason(error: OsError) -> String {
-    match error {
-        OsError::IoUring { why } | OsError::Aio { why } | OsError::Mapping { why } => why,
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! How does an open loop wait for its next request? It sleeps for most of the time and looks at the clock for the rest.
+//! Waits for the next request of an open loop: sleeps for most of the time and looks at the clock for the rest.
 
 use std::time::Duration;
 
-use spec::Nanos;
+use halfpower_spec::Nanos;
 
 use crate::{Completion, Engine, EngineError};
 
 /// The last stretch before a moment is spent looking: a thread that sleeps is woken later than it asked, on a virtual
-/// machine by 10 to 40 microseconds where [`os::clock::wake_promptly`] was called and by 60 to 90 where it was not, and
+/// machine by 10 to 40 microseconds where [`halfpower_os::clock::wake_promptly`] was called and by 60 to 90 where it was not, and
 /// a request must not come late because nobody was awake.
 const AWAKE_NS: u64 = 50_000;
 

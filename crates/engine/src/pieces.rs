@@ -1,9 +1,8 @@
-//! When is a request whole again that was cut into pieces? The part that a stripe and a mirror share: pieces enter an
-//! engine whose slots belong to the members in equal parts, and a request completes when all its pieces have.
+//! Cuts requests into pieces for the members of a volume, and completes a request when all its pieces have.
 
 use std::sync::Arc;
 
-use spec::Nanos;
+use halfpower_spec::Nanos;
 
 use crate::check::Check;
 use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
@@ -12,7 +11,7 @@ use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
 pub(crate) struct Pieces {
     engine: Box<dyn Engine>,
     check: Option<Arc<Check>>,
-    places: Places,
+    slot_layout: SlotLayout,
     /// One for each slot.
     whole: Vec<Whole>,
     /// Requests that are not whole.
@@ -24,12 +23,12 @@ pub(crate) struct Pieces {
     batch: Vec<Request>,
     done: Vec<Completion>,
     /// Which request and member each slot of the engine belongs to.
-    owner: Vec<Owner>,
+    owner: Vec<SlotOwner>,
 }
 
 /// How the slots of the engine are given to requests and members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct SlotLayout {
     /// Slots of requests.
     pub depth: u32,
     pub members: u32,
@@ -38,7 +37,7 @@ pub(crate) struct Places {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Owner {
+struct SlotOwner {
     slot: u32,
     member: u32,
     /// Bytes of the piece that it carries.
@@ -59,7 +58,7 @@ struct Whole {
 
 /// A part of a request for one member.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct MemberPiece {
     pub member: u32,
     /// Which of the request's pieces on this member it is.
     pub nth: u32,
@@ -70,7 +69,7 @@ pub(crate) struct Piece {
     pub before: u32,
 }
 
-impl Places {
+impl SlotLayout {
     /// Slots of the engine in all.
     pub fn count(self) -> u32 {
         self.members.saturating_mul(self.depth).saturating_mul(self.each)
@@ -82,27 +81,27 @@ impl Places {
         (0..self.members).flat_map(move |_| (0..self.depth).flat_map(pieces))
     }
 
-    fn slot(self, slot: u32, piece: &Piece) -> u32 {
+    fn slot(self, slot: u32, piece: &MemberPiece) -> u32 {
         (piece.member * self.depth + slot) * self.each + piece.nth
     }
 }
 
 impl Pieces {
-    pub fn new(engine: Box<dyn Engine>, places: Places, check: Option<Arc<Check>>) -> Self {
-        let count = places.count() as usize;
-        let member = |slot: usize| (slot as u32) / (places.depth * places.each);
-        let owner = |(at, slot)| Owner { slot, member: member(at), bytes: 0 };
+    pub fn new(engine: Box<dyn Engine>, slot_layout: SlotLayout, check: Option<Arc<Check>>) -> Self {
+        let count = slot_layout.count() as usize;
+        let member = |slot: usize| (slot as u32) / (slot_layout.depth * slot_layout.each);
+        let owner = |(at, slot)| SlotOwner { slot, member: member(at), bytes: 0 };
         Self {
             engine,
             check,
-            places,
-            whole: vec![Whole::default(); places.depth as usize],
+            slot_layout,
+            whole: vec![Whole::default(); slot_layout.depth as usize],
             in_flight: 0,
-            under_way: vec![0; places.members as usize],
+            under_way: vec![0; slot_layout.members as usize],
             bytes_under_way: 0,
             batch: Vec::with_capacity(count),
             done: Vec::with_capacity(count),
-            owner: places.owners().enumerate().map(owner).collect(),
+            owner: slot_layout.owners().enumerate().map(owner).collect(),
         }
     }
 
@@ -119,9 +118,9 @@ impl Pieces {
 
     /// Adds a piece of a request to what goes out with the next [`Pieces::send`].
     #[inline]
-    pub fn add(&mut self, request: &Request, piece: &Piece) {
-        let slot = self.places.slot(request.slot, piece);
-        let Piece { offset, length, .. } = *piece;
+    pub fn add(&mut self, request: &Request, piece: &MemberPiece) {
+        let slot = self.slot_layout.slot(request.slot, piece);
+        let MemberPiece { offset, length, .. } = *piece;
         self.batch.push(Request { slot, offset, length, ..*request });
         self.whole[request.slot as usize].left += 1;
         self.under_way[piece.member as usize] += 1;
@@ -135,8 +134,11 @@ impl Pieces {
 
     /// The same request for every member, such as a flush.
     pub fn add_for_all(&mut self, request: &Request) {
-        for member in 0..self.places.members {
-            self.add(request, &Piece { member, nth: 0, offset: request.offset, length: request.length, before: 0 });
+        for member in 0..self.slot_layout.members {
+            self.add(
+                request,
+                &MemberPiece { member, nth: 0, offset: request.offset, length: request.length, before: 0 },
+            );
         }
     }
 
@@ -201,7 +203,7 @@ impl Pieces {
 
     #[inline]
     fn take(&mut self, completion: Completion, done: &mut Vec<Completion>) {
-        let Owner { slot, member, bytes } = self.owner[completion.slot as usize];
+        let SlotOwner { slot, member, bytes } = self.owner[completion.slot as usize];
         self.under_way[member as usize] -= 1;
         self.bytes_under_way -= u64::from(bytes);
         let whole = &mut self.whole[slot as usize];

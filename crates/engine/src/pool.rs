@@ -1,17 +1,18 @@
-//! How deep do plain calls go? One thread for each slot, each carrying out one request at a time.
+//! Carries out requests on a pool of threads, one for each slot.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-use os::{Buffers, Clock, RunFile};
-use spec::Nanos;
+use halfpower_os::{Buffers, Clock, RunFile};
+use halfpower_spec::Nanos;
 
-use crate::carry::carry_out;
 use crate::check::Check;
-use crate::outfit::Outfit;
+use crate::config::EngineConfig;
 use crate::pause::wait_until;
-use crate::{Completion, Engine, EngineError, Request, unavailable};
+use crate::synchronous::carry_out;
+use crate::unavailable::unavailable;
+use crate::{Completion, Engine, EngineError, Request};
 
 /// A worker needs little more than the call itself.
 const STACK_BYTES: usize = 128 << 10;
@@ -27,9 +28,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(outfit: Outfit) -> Result<Self, EngineError> {
-        let file_of_slot = outfit.file_of_slot();
-        let Outfit { files, slots, slot_bytes, seed, check } = outfit;
+    pub(crate) fn new(config: EngineConfig) -> Result<Self, EngineError> {
+        let file_of_slot = config.file_of_slot();
+        let (memory, payload) = (config.memory(), config.payload().map_err(unavailable("pool"))?);
+        let EngineConfig { files, slots, slot_bytes, seed, check, .. } = config;
         let files: Vec<Arc<RunFile>> = files.into_iter().map(Arc::new).collect();
         let (done, completions) = sync_channel(slots as usize);
         let mut pool = Self {
@@ -42,7 +44,8 @@ impl Pool {
         for (slot, file) in (0..slots).zip(file_of_slot) {
             // An odd multiplier keeps the seeds of all slots apart.
             let seed = seed.wrapping_add(u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let buffer = Buffers::new(1, slot_bytes, seed).map_err(unavailable("pool"))?;
+            let buffer = Buffers::in_memory(memory, 1, slot_bytes, seed).map_err(unavailable("pool"))?;
+            let buffer = payload.iter().fold(buffer, |buffer, payload| buffer.carrying(Arc::clone(payload)));
             let (request, requests) = sync_channel(1);
             let (file, done, check) = (Arc::clone(&files[file as usize]), done.clone(), check.clone());
             let worker = Builder::new()

@@ -1,4 +1,4 @@
-//! What if the target is a model? The engine over a simulated storage path, with a clock of virtual time.
+//! Carries requests through a simulated storage path, with a clock of virtual time.
 //!
 //! Requests enter the path at the clock's moment; waiting moves the clock to the completion waited for, and time
 //! passes in no other way. What the processors spend in virtual time is read through a handle of its own, since the
@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{DiskPath, Moment, Path, ProcessorTime, Submission};
-use spec::{Nanos, SimulatedDisk};
+use halfpower_model::{DiskPath, Moment, PathModel, ProcessorTime, Submission};
+use halfpower_spec::{Nanos, SimulatedDisk};
 
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// The engine of `sim:` targets.
 pub struct Simulated {
-    path: Box<dyn Path>,
+    path: Box<dyn PathModel>,
     depth: usize,
     in_flight: usize,
     clock: Moment,
@@ -63,7 +63,7 @@ impl Simulated {
     }
 
     /// The engine over any `path` with nothing in flight.
-    pub fn over(path: Box<dyn Path>, depth: u32, start: Nanos) -> Self {
+    pub fn over(path: Box<dyn PathModel>, depth: u32, start: Nanos) -> Self {
         let account = ProcessorAccount::default();
         account.write(start.into(), path.processor_time());
         Self { path, depth: depth as usize, in_flight: 0, clock: start.into(), account }
@@ -113,10 +113,15 @@ impl Engine for Simulated {
 }
 
 fn submission(request: &Request) -> Submission {
-    let operation = match request.operation {
-        Operation::Read => model::Operation::Read,
-        Operation::Write => model::Operation::Write,
-        Operation::Flush => model::Operation::Flush,
-    };
+    let operation = operation(request.operation);
     Submission { token: request.slot, operation, offset: request.offset, length: request.length }
+}
+
+/// What the model calls an operation.
+pub(crate) fn operation(operation: Operation) -> halfpower_model::Operation {
+    match operation {
+        Operation::Read => halfpower_model::Operation::Read,
+        Operation::Write => halfpower_model::Operation::Write,
+        Operation::Flush => halfpower_model::Operation::Flush,
+    }
 }

@@ -1,12 +1,11 @@
-//! What do several members side by side give? A stripe: chunks of the target lie on the members in turn, and a request
-//! over a chunk's end becomes two.
+//! Joins members to a stripe: chunks of the target lie on them in turn.
 
 use std::sync::Arc;
 
-use spec::{Bytes, Nanos};
+use halfpower_spec::{Bytes, Nanos};
 
 use crate::check::Check;
-use crate::pieces::{Piece, Pieces, Places};
+use crate::pieces::{MemberPiece, Pieces, SlotLayout};
 use crate::{Completion, Engine, EngineError, Operation, Request};
 
 /// Requests spread over members, chunk by chunk (RAID 0).
@@ -18,15 +17,24 @@ pub(crate) struct Stripe {
 
 impl Stripe {
     /// Slots for `depth` requests of `bs` bytes over `members`, wherever they begin; and the bytes of a slot.
-    pub(crate) fn places(depth: u32, bs: Bytes, chunk: Bytes, members: u32) -> (Places, Bytes) {
+    pub(crate) fn slot_layout(depth: u32, bs: Bytes, chunk: Bytes, members: u32) -> (SlotLayout, Bytes) {
         // A request may begin with the last byte of a chunk.
         let most = (bs.0 - 1).div_ceil(chunk.0) + 1;
         let each = most.div_ceil(u64::from(members)) as u32;
-        (Places { depth, members, each }, bs.min(chunk))
+        (SlotLayout { depth, members, each }, bs.min(chunk))
     }
 
-    pub(crate) fn new(engine: Box<dyn Engine>, places: Places, chunk: Bytes, check: Option<Arc<Check>>) -> Self {
-        Self { chunk: chunk.0, members: u64::from(places.members), pieces: Pieces::new(engine, places, check) }
+    pub(crate) fn new(
+        engine: Box<dyn Engine>,
+        slot_layout: SlotLayout,
+        chunk: Bytes,
+        check: Option<Arc<Check>>,
+    ) -> Self {
+        Self {
+            chunk: chunk.0,
+            members: u64::from(slot_layout.members),
+            pieces: Pieces::new(engine, slot_layout, check),
+        }
     }
 
     fn cut(&mut self, request: &Request) {
@@ -37,7 +45,7 @@ impl Stripe {
         while before < request.length {
             let length = (*chunk - within).min(u64::from(request.length - before)) as u32;
             let offset = row * *chunk + within;
-            pieces.add(request, &Piece { member: member as u32, nth, offset, length, before });
+            pieces.add(request, &MemberPiece { member: member as u32, nth, offset, length, before });
             (before, within, member) = (before + length, 0, member + 1);
             if member == *members {
                 (member, row) = (0, row + 1);

@@ -1,10 +1,10 @@
-//! What do pread and pwrite give? Requests enter a queue and are carried out one after the other.
+//! Carries out requests with pread and pwrite, one after the other.
 
-use crate::carry::InTurn;
-use crate::outfit::Outfit;
+use crate::config::EngineConfig;
+use crate::synchronous::InTurn;
 use crate::{Engine, EngineError};
 
 /// Each request is one call, which returns when it is done.
-pub(crate) fn open(outfit: Outfit) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(InTurn::new("sync", outfit, Ok)?))
+pub(crate) fn open(config: EngineConfig) -> Result<Box<dyn Engine>, EngineError> {
+    Ok(Box::new(InTurn::new("sync", config, Ok)?))
 }

@@ -1,6 +1,6 @@
-//! How is a request said to the kernel's asynchronous interfaces? In the words that both of them share.
+//! Translates requests into the words of the kernel's asynchronous interfaces.
 
-use os::{Action, Transfer};
+use halfpower_os::{Action, Transfer};
 
 use crate::{Operation, Request};
 

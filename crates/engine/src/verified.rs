@@ -1,9 +1,8 @@
-//! Is what is read what was written? An engine made of an engine: it enters each request in the ledger of its target,
-//! so that what the engine below reads can be told right from wrong.
+//! Enters each request in the ledger of its target, so that what is read can be told right from wrong.
 
 use std::sync::Arc;
 
-use spec::Nanos;
+use halfpower_spec::Nanos;
 
 use crate::check::Check;
 use crate::{Completion, Engine, EngineError, Request};

@@ -1,32 +1,31 @@
-//! How do several files make one target? Their files and how they are joined enter; the engine that cuts requests for
-//! them leaves, over one that carries the pieces.
+//! Joins several files to one target.
 
 use std::sync::Arc;
 
-use os::RunFile;
-use spec::Bytes;
+use halfpower_os::RunFile;
+use halfpower_spec::Bytes;
 
 use crate::check::Check;
+use crate::config::EngineConfig;
 use crate::mirror::Mirror;
-use crate::outfit::Outfit;
-use crate::pieces::Places;
+use crate::pieces::SlotLayout;
 use crate::stripe::Stripe;
 use crate::verified::Verified;
-use crate::{Engine, EngineError, Ledger};
+use crate::{Engine, EngineError, EngineSettings, Ledger};
 
 /// What requests reach: the files of the members, how they make one range of bytes, and who remembers what was written.
 pub struct Volume {
     /// The members' files; none for the target that is nothing.
     pub files: Vec<RunFile>,
     /// How they are joined.
-    pub joint: Joint,
+    pub address_map: AddressMap,
     /// What the units of the target hold, where that is to be verified.
     pub ledger: Option<Arc<Ledger>>,
 }
 
 /// How files make one range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Joint {
+pub enum AddressMap {
     /// There is at most one.
     Single,
     /// Chunks lie on them in turn.
@@ -44,31 +43,32 @@ pub enum Joint {
 impl Volume {
     /// One file, or nothing.
     pub fn of(file: Option<RunFile>) -> Self {
-        Self { files: file.into_iter().collect(), joint: Joint::Single, ledger: None }
+        Self { files: file.into_iter().collect(), address_map: AddressMap::Single, ledger: None }
     }
 
-    /// The engine for `depth` requests of at most `bs` bytes, over the one that `bare` makes of an outfit.
+    /// The engine with these settings, over the one that `bare` makes of its configuration.
     pub(crate) fn open(
         self,
-        depth: u32,
-        bs: Bytes,
-        seed: u64,
-        bare: impl FnOnce(Outfit) -> Result<Box<dyn Engine>, EngineError>,
+        settings: EngineSettings,
+        bare: impl FnOnce(EngineConfig) -> Result<Box<dyn Engine>, EngineError>,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let (places, slot_bytes) = self.places(depth, bs);
-        let check = self.ledger.map(|ledger| Arc::new(Check::new(ledger, depth, bs.0, places.owners())));
-        let outfit = Outfit {
+        let EngineSettings { depth, bs, issuing, seed, echoes, .. } = settings;
+        let (slot_layout, slot_bytes) = self.slot_layout(depth, bs);
+        let check = self.ledger.map(|ledger| Arc::new(Check::new(ledger, depth, bs.0, slot_layout.owners())));
+        let config = EngineConfig {
             files: self.files,
-            slots: places.count(),
+            slots: slot_layout.count(),
             slot_bytes: slot_bytes.0 as usize,
             seed,
+            issuing,
+            echoes,
             check: check.clone(),
         };
-        let bare = bare(outfit)?;
-        let joined: Box<dyn Engine> = match self.joint {
-            Joint::Single => bare,
-            Joint::Stripe { chunk } => Box::new(Stripe::new(bare, places, chunk, check.clone())),
-            Joint::Mirror { only } => Box::new(Mirror::new(bare, places, bs, only, check.clone())),
+        let bare = bare(config)?;
+        let joined: Box<dyn Engine> = match self.address_map {
+            AddressMap::Single => bare,
+            AddressMap::Stripe { chunk } => Box::new(Stripe::new(bare, slot_layout, chunk, check.clone())),
+            AddressMap::Mirror { only } => Box::new(Mirror::new(bare, slot_layout, bs, only, check.clone())),
         };
         Ok(match check {
             None => joined,
@@ -76,11 +76,11 @@ impl Volume {
         })
     }
 
-    fn places(&self, depth: u32, bs: Bytes) -> (Places, Bytes) {
-        match self.joint {
-            Joint::Single => (Places { depth, members: 1, each: 1 }, bs),
-            Joint::Stripe { chunk } => Stripe::places(depth, bs, chunk, self.files.len() as u32),
-            Joint::Mirror { .. } => (Mirror::places(depth, bs), bs),
+    fn slot_layout(&self, depth: u32, bs: Bytes) -> (SlotLayout, Bytes) {
+        match self.address_map {
+            AddressMap::Single => (SlotLayout { depth, members: 1, each: 1 }, bs),
+            AddressMap::Stripe { chunk } => Stripe::slot_layout(depth, bs, chunk, self.files.len() as u32),
+            AddressMap::Mirror { .. } => (Mirror::slot_layout(depth, bs), bs),
         }
     }
 }

@@ -1,11 +1,14 @@
-//! Does every engine keep the contract? The same checks over all of them, buffered and direct.
+//! Checks that every engine keeps the contract, buffered and direct.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use engine::{Completion, Engine, EngineError, Errno, Opened, Operation, Request, available, io_uring_available, open};
-use os::{DataFile, Mode};
-use spec::{Bytes, EngineName};
+use halfpower_engine::{
+    Completion, Engine, EngineError, EngineSettings, Errno, Opened, Operation, Request, Volume, available,
+    io_uring_available, open, open_volume,
+};
+use halfpower_os::{DataFile, Mode};
+use halfpower_spec::{Bytes, EngineName, IoMem, Issuing};
 
 const EBADF: Errno = Errno(9);
 const EINVAL: Errno = Errno(22);
@@ -18,11 +21,30 @@ const MARK: usize = 16;
 struct Case {
     name: EngineName,
     mode: Mode,
+    issuing: Option<Issuing>,
 }
+
+/// Requests handed to the kernel as the first releases did, one a call, and some.
+const ISSUINGS: [Option<Issuing>; 3] = [
+    None,
+    Some(Issuing { iomem: IoMem::Pages, iodepth_batch: 1 }),
+    Some(Issuing { iomem: IoMem::Pages, iodepth_batch: 3 }),
+];
 
 impl Case {
     fn open(self, file: &DataFile, depth: u32, bs: u64) -> Box<dyn Engine> {
-        let opened = open(Some(file.reopen(self.mode).unwrap()), self.name, depth, Bytes(bs), 42).unwrap();
+        self.open_as(file, EngineSettings::new(self.name, depth, Bytes(bs), 42))
+    }
+
+    /// Writes send what reads brought: the only way to look into a slot.
+    fn open_echoing(self, file: &DataFile, depth: u32, bs: u64) -> Box<dyn Engine> {
+        self.open_as(file, EngineSettings { echoes: true, ..EngineSettings::new(self.name, depth, Bytes(bs), 42) })
+    }
+
+    fn open_as(self, file: &DataFile, settings: EngineSettings) -> Box<dyn Engine> {
+        let depth = settings.depth;
+        let volume = Volume::of(Some(file.reopen(self.mode).unwrap()));
+        let opened = open_volume(volume, EngineSettings { issuing: self.issuing, ..settings }).unwrap();
         assert_eq!(opened.name, self.name);
         assert_eq!(opened.most_in_flight, if self.in_turn() { 1 } else { depth });
         opened.engine
@@ -80,7 +102,8 @@ fn over_all(check: impl Fn(Case, &DataFile)) {
                     continue;
                 }
             }
-            check(Case { name, mode }, &file);
+            let issuings = ISSUINGS.into_iter().take(if name.shares_calls() { 3 } else { 1 });
+            issuings.for_each(|issuing| check(Case { name, mode, issuing }, &file));
         }
     }
 }
@@ -136,11 +159,10 @@ fn what_is_read_is_what_is_there() {
     const LENGTH: u32 = 16384;
     over_all(|case, file| {
         let disk = fill(file, 1 << 20);
-        let mut engine = case.open(file, 4, u64::from(LENGTH));
+        let mut engine = case.open_echoing(file, 4, u64::from(LENGTH));
         let sources = [7, 0, 31, 12].map(|block| block * u64::from(LENGTH));
         let targets = [40, 33, 63, 50].map(|block| block * u64::from(LENGTH));
         assert!(all_moved(&carry(&mut *engine, &requests(Operation::Read, LENGTH, sources)), LENGTH), "{case:?}");
-        // A write sends what the read brought: the only way to look into a slot, and a look at both at once.
         assert!(all_moved(&carry(&mut *engine, &requests(Operation::Write, LENGTH, targets)), LENGTH), "{case:?}");
         for (source, target) in sources.into_iter().zip(targets) {
             let wanted = &disk[source as usize..][..LENGTH as usize];

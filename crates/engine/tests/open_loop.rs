@@ -1,10 +1,10 @@
-//! How does an engine wait for a moment? Never too short, no longer than for a completion, and asleep.
+//! Checks that an engine waits for a moment asleep, never too short, and no longer than for a completion.
 
 use std::path::Path;
 
-use engine::{Engine, Operation, Request, available, open};
-use os::{DataFile, Mode, processor};
-use spec::{Bytes, EngineName, Nanos};
+use halfpower_engine::{Engine, Operation, Request, available, open};
+use halfpower_os::{DataFile, Mode, processor};
+use halfpower_spec::{Bytes, EngineName, Nanos};
 
 const DEPTH: u32 = 4;
 

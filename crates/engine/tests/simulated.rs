@@ -1,8 +1,8 @@
-//! Does the simulated engine keep the contract, and time, as an engine over a real target would?
+//! Checks that the simulated engine keeps the contract, and time, as an engine over a real target would.
 
-use engine::{Completion, Engine, Operation, Request, Simulated};
-use model::{processor_time, throughput};
-use spec::{Bytes, Nanos, SimulatedDisk};
+use halfpower_engine::{Completion, Engine, Operation, Request, Simulated};
+use halfpower_model::{processor_time, throughput};
+use halfpower_spec::{Bytes, Nanos, SimulatedDisk};
 
 /// 100 us and 10 ns a byte: 1000 bytes take 110 us.
 const PLAIN: &str = "fixed=100us,rate=100MB/s";

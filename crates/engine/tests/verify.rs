@@ -1,13 +1,15 @@
-//! Does verification find every fault, and never one where there is none? A thousand faults in what lies on a file, a
+//! Checks that verification finds every fault and raises no false alarm: a thousand faults in what lies on a file, a
 //! stripe and a mirror, over every engine; and many requests side by side without any.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Completion, Engine, Errno, Joint, Ledger, Operation, Request, Volume, open, open_volume};
-use os::{DataFile, Mode};
-use spec::{Bytes, EngineName};
+use halfpower_engine::{
+    AddressMap, Completion, Engine, EngineSettings, Errno, Ledger, Operation, Request, Volume, open, open_volume,
+};
+use halfpower_os::{DataFile, Mode};
+use halfpower_spec::{Bytes, EngineName};
 
 const BS: u64 = 4096;
 const BLOCKS: u64 = 1500;
@@ -58,22 +60,22 @@ fn carry(engine: &mut dyn Engine, batch: &[Request]) -> Vec<Completion> {
 struct Target {
     name: EngineName,
     mode: Mode,
-    joint: Joint,
+    address_map: AddressMap,
     files: Vec<DataFile>,
     ledger: Arc<Ledger>,
 }
 
 impl Target {
-    fn new((name, mode): (EngineName, Mode), joint: Joint) -> Self {
-        let count = if joint == Joint::Single { 1 } else { 2 };
+    fn new((name, mode): (EngineName, Mode), address_map: AddressMap) -> Self {
+        let count = if address_map == AddressMap::Single { 1 } else { 2 };
         let files = (0..count).map(|_| file()).collect();
-        Self { name, mode, joint, files, ledger: Arc::new(Ledger::new(BLOCKS * BS, 7)) }
+        Self { name, mode, address_map, files, ledger: Arc::new(Ledger::new(BLOCKS * BS, 7)) }
     }
 
-    fn open(&self, joint: Joint, mode: Mode) -> Box<dyn Engine> {
+    fn open(&self, address_map: AddressMap, mode: Mode) -> Box<dyn Engine> {
         let files = self.files.iter().map(|file| file.reopen(mode).unwrap()).collect();
-        let volume = Volume { files, joint, ledger: Some(Arc::clone(&self.ledger)) };
-        open_volume(volume, self.name, DEPTH, Bytes(BS), 1).unwrap().engine
+        let volume = Volume { files, address_map, ledger: Some(Arc::clone(&self.ledger)) };
+        open_volume(volume, EngineSettings::new(self.name, DEPTH, Bytes(BS), 1)).unwrap().engine
     }
 
     /// The outcome of one operation on every block.
@@ -88,20 +90,23 @@ impl Target {
 
     /// Writes every block anew.
     fn write(&self) {
-        let written = self.every_block(&mut *self.open(self.joint, self.mode), Operation::Write);
-        assert!(written.iter().all(|result| *result == Ok(BS as u32)), "{} {:?}", self.name, self.joint);
+        let written = self.every_block(&mut *self.open(self.address_map, self.mode), Operation::Write);
+        assert!(written.iter().all(|result| *result == Ok(BS as u32)), "{} {:?}", self.name, self.address_map);
         self.files.iter().for_each(|file| file.sync().unwrap());
     }
 
     /// What is found wrong, by block; of a mirror in either copy.
     fn wrong(&self) -> BTreeMap<u64, Vec<Errno>> {
-        let joints = match self.joint {
-            Joint::Mirror { .. } => vec![Joint::Mirror { only: Some(0) }, Joint::Mirror { only: Some(1) }],
-            joint => vec![joint],
+        let joints = match self.address_map {
+            AddressMap::Mirror { .. } => {
+                vec![AddressMap::Mirror { only: Some(0) }, AddressMap::Mirror { only: Some(1) }]
+            }
+            address_map => vec![address_map],
         };
         let mut wrong: BTreeMap<u64, Vec<Errno>> = BTreeMap::new();
-        for joint in joints {
-            let read = self.every_block(&mut *self.open(joint, Mode { write: false, ..self.mode }), Operation::Read);
+        for address_map in joints {
+            let read =
+                self.every_block(&mut *self.open(address_map, Mode { write: false, ..self.mode }), Operation::Read);
             for (block, result) in (0..).zip(read) {
                 result.err().into_iter().for_each(|errno| wrong.entry(block).or_default().push(errno));
             }
@@ -112,10 +117,10 @@ impl Target {
     /// Where a copy of a block lies.
     fn place(&self, block: u64, copy: usize) -> (&DataFile, u64) {
         let chunk = block * BS / CHUNK;
-        match self.joint {
-            Joint::Single => (&self.files[0], block * BS),
-            Joint::Stripe { .. } => (&self.files[(chunk % 2) as usize], chunk / 2 * CHUNK + block * BS % CHUNK),
-            Joint::Mirror { .. } => (&self.files[copy], block * BS),
+        match self.address_map {
+            AddressMap::Single => (&self.files[0], block * BS),
+            AddressMap::Stripe { .. } => (&self.files[(chunk % 2) as usize], chunk / 2 * CHUNK + block * BS % CHUNK),
+            AddressMap::Mirror { .. } => (&self.files[copy], block * BS),
         }
     }
 
@@ -144,7 +149,7 @@ impl Random {
 
 /// Damages one block, or two for a write that went astray; gives what has to be found.
 fn damage(target: &Target, old: &[Vec<u8>], block: u64, spare: u64, random: &mut Random) -> Vec<(u64, Errno)> {
-    let copy = if matches!(target.joint, Joint::Mirror { .. }) { random.below(2) as usize } else { 0 };
+    let copy = if matches!(target.address_map, AddressMap::Mirror { .. }) { random.below(2) as usize } else { 0 };
     let mut bytes = target.get(block, copy);
     let before = &old[block as usize];
     match random.below(4) {
@@ -174,13 +179,13 @@ fn damage(target: &Target, old: &[Vec<u8>], block: u64, spare: u64, random: &mut
 
 #[test]
 fn a_thousand_faults_are_all_found() {
-    let joints = [Joint::Single, Joint::Stripe { chunk: Bytes(CHUNK) }, Joint::Mirror { only: None }];
-    for (case, joint) in cases().into_iter().flat_map(|case| joints.map(|joint| (case, joint))) {
-        let target = Target::new(case, joint);
+    let joints = [AddressMap::Single, AddressMap::Stripe { chunk: Bytes(CHUNK) }, AddressMap::Mirror { only: None }];
+    for (case, address_map) in cases().into_iter().flat_map(|case| joints.map(|address_map| (case, address_map))) {
+        let target = Target::new(case, address_map);
         target.write();
         let old: Vec<Vec<u8>> = (0..BLOCKS).map(|block| target.get(block, 0)).collect();
         target.write();
-        assert_eq!(target.wrong(), BTreeMap::new(), "{case:?} {joint:?}: nothing is wrong yet");
+        assert_eq!(target.wrong(), BTreeMap::new(), "{case:?} {address_map:?}: nothing is wrong yet");
 
         let mut random = Random(11);
         let mut blocks: Vec<u64> = (0..BLOCKS).collect();
@@ -200,16 +205,16 @@ fn a_thousand_faults_are_all_found() {
         target.files.iter().for_each(|file| file.sync().unwrap());
         let wrong = target.wrong();
         let missed: Vec<_> = wanted.iter().filter(|(block, _)| !wrong.contains_key(block)).collect();
-        assert!(missed.is_empty(), "{case:?} {joint:?} missed {missed:?}");
-        assert!(wrong == wanted, "{case:?} {joint:?} called something other than what it was, or made it up");
-        println!("{case:?} {joint:?}: {injected} faults in {} blocks, all found", wanted.len());
+        assert!(missed.is_empty(), "{case:?} {address_map:?} missed {missed:?}");
+        assert!(wrong == wanted, "{case:?} {address_map:?} called something other than what it was, or made it up");
+        println!("{case:?} {address_map:?}: {injected} faults in {} blocks, all found", wanted.len());
     }
 }
 
 #[test]
 fn copies_of_a_mirror_are_alike_after_writing() {
     for case in cases() {
-        let target = Target::new(case, Joint::Mirror { only: None });
+        let target = Target::new(case, AddressMap::Mirror { only: None });
         (0..3).for_each(|_| target.write());
         for block in 0..BLOCKS {
             assert!(target.get(block, 0) == target.get(block, 1), "{case:?}: block {block}");
@@ -219,22 +224,22 @@ fn copies_of_a_mirror_are_alike_after_writing() {
 
 #[test]
 fn requests_side_by_side_raise_no_false_alarm() {
-    let joints = [Joint::Single, Joint::Stripe { chunk: Bytes(CHUNK) }, Joint::Mirror { only: None }];
-    for (case, joint) in cases().into_iter().flat_map(|case| joints.map(|joint| (case, joint))) {
-        let target = Target::new(case, joint);
+    let joints = [AddressMap::Single, AddressMap::Stripe { chunk: Bytes(CHUNK) }, AddressMap::Mirror { only: None }];
+    for (case, address_map) in cases().into_iter().flat_map(|case| joints.map(|address_map| (case, address_map))) {
+        let target = Target::new(case, address_map);
         target.write();
         // Two lanes over a few blocks, so that requests meet all the time.
         std::thread::scope(|scope| {
             for seed in 1..3 {
                 let target = &target;
                 scope.spawn(move || {
-                    let (mut random, mut engine) = (Random(seed), target.open(target.joint, target.mode));
+                    let (mut random, mut engine) = (Random(seed), target.open(target.address_map, target.mode));
                     let mut done = Vec::with_capacity(DEPTH as usize);
                     done.extend((0..DEPTH).map(|slot| Completion { slot, result: Ok(BS as u32) }));
                     let mut in_flight = 0;
                     for round in 0..600 {
                         let next = |completion: &Completion| {
-                            assert_eq!(completion.result, Ok(BS as u32), "{case:?} {joint:?} round {round}");
+                            assert_eq!(completion.result, Ok(BS as u32), "{case:?} {address_map:?} round {round}");
                             let operation = [Operation::Read, Operation::Write][random.below(2) as usize];
                             request(completion.slot, operation, random.below(6))
                         };
@@ -253,6 +258,6 @@ fn requests_side_by_side_raise_no_false_alarm() {
                 });
             }
         });
-        assert_eq!(target.wrong(), BTreeMap::new(), "{case:?} {joint:?}");
+        assert_eq!(target.wrong(), BTreeMap::new(), "{case:?} {address_map:?}");
     }
 }

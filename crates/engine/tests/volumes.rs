@@ -1,11 +1,13 @@
-//! Do stripes and mirrors cut, order and complete requests as a volume does? Over every engine, against the plainest
-//! description of where each byte lies.
+//! Holds how stripes and mirrors cut, order and complete requests, over every engine, against the plainest description
+//! of where each byte lies.
 
 use std::path::Path;
 
-use engine::{Completion, Engine, Errno, Joint, Operation, Request, Volume, open, open_volume};
-use os::{DataFile, Mode};
-use spec::{Bytes, EngineName};
+use halfpower_engine::{
+    AddressMap, Completion, Engine, EngineSettings, Errno, Operation, Request, Volume, open, open_volume,
+};
+use halfpower_os::{DataFile, Mode};
+use halfpower_spec::{Bytes, EngineName};
 
 const MODE: Mode = Mode { direct: false, durable: false, write: true };
 const CHUNK: u64 = 4096;
@@ -35,8 +37,8 @@ fn names() -> Vec<EngineName> {
     EngineName::ALL.iter().copied().filter(|name| !not_for_files.contains(name) && opens(*name)).collect()
 }
 
-fn volume(files: &[DataFile], joint: Joint) -> Volume {
-    Volume { files: files.iter().map(|file| file.reopen(MODE).unwrap()).collect(), joint, ledger: None }
+fn volume(files: &[DataFile], address_map: AddressMap) -> Volume {
+    Volume { files: files.iter().map(|file| file.reopen(MODE).unwrap()).collect(), address_map, ledger: None }
 }
 
 fn request(slot: u32, operation: Operation, offset: u64, length: u32) -> Request {
@@ -99,8 +101,9 @@ fn a_stripe_reads_and_writes_where_its_bytes_lie() {
         let files: Vec<DataFile> = (0..members).map(|_| file()).collect();
         let mut wanted = pattern(length as usize);
         spread(&wanted, &files);
-        let joint = Joint::Stripe { chunk: Bytes(CHUNK) };
-        let mut engine = open_volume(volume(&files, joint), name, 8, Bytes(24576), 1).unwrap().engine;
+        let address_map = AddressMap::Stripe { chunk: Bytes(CHUNK) };
+        let settings = EngineSettings { echoes: true, ..EngineSettings::new(name, 8, Bytes(24576), 1) };
+        let mut engine = open_volume(volume(&files, address_map), settings).unwrap().engine;
         // A slot holds what it read until it writes it. Equal cuts: the places differ by whole rows of the stripe.
         let rows = 20 * CHUNK * members;
         let batch = |operation, base: u64| -> Vec<Request> {
@@ -131,8 +134,11 @@ fn a_mirror_writes_to_both_and_reads_from_either() {
         let files = [file(), file()];
         files.iter().for_each(|file| file.write_all_at(&pattern(LENGTH as usize), 0).unwrap());
         for bs in [4096u32, 65536, 1 << 20] {
-            let joint = Joint::Mirror { only: None };
-            let mut engine = open_volume(volume(&files, joint), name, 4, Bytes(u64::from(bs)), 1).unwrap().engine;
+            let address_map = AddressMap::Mirror { only: None };
+            let mut engine =
+                open_volume(volume(&files, address_map), EngineSettings::new(name, 4, Bytes(u64::from(bs)), 1))
+                    .unwrap()
+                    .engine;
             let contents_of_all = || files.each_ref().map(|file| contents(file, LENGTH as usize));
             let before = contents_of_all();
             let batch: Vec<Request> = (0..4).map(|slot| request(slot, Operation::Write, 4096 * 3, bs / 2)).collect();
@@ -158,11 +164,12 @@ fn a_flush_reaches_every_member_and_moves_nothing() {
     for name in names() {
         let files = [file(), file()];
         files.iter().for_each(|file| file.write_all_at(&pattern(65536), 0).unwrap());
-        for joint in [Joint::Stripe { chunk: Bytes(CHUNK) }, Joint::Mirror { only: None }] {
-            let mut engine = open_volume(volume(&files, joint), name, 2, Bytes(8192), 1).unwrap().engine;
+        for address_map in [AddressMap::Stripe { chunk: Bytes(CHUNK) }, AddressMap::Mirror { only: None }] {
+            let mut engine =
+                open_volume(volume(&files, address_map), EngineSettings::new(name, 2, Bytes(8192), 1)).unwrap().engine;
             let batch = [request(0, Operation::Flush, 77, 99), request(1, Operation::Read, 0, 8192)];
             let results: Vec<_> = carry(&mut *engine, &batch).iter().map(|done| done.result).collect();
-            assert_eq!(results, [Ok(0), Ok(8192)], "{name} {joint:?}");
+            assert_eq!(results, [Ok(0), Ok(8192)], "{name} {address_map:?}");
         }
     }
 }
@@ -175,9 +182,9 @@ fn a_piece_that_fails_or_ends_early_is_the_requests_outcome() {
         files[0].write_all_at(&pattern(65536), 0).unwrap();
         files[1].write_all_at(&pattern(CHUNK as usize + 1024), 0).unwrap();
         let runs = [files[0].reopen(MODE).unwrap(), files[1].reopen(Mode { write: false, ..MODE }).unwrap()];
-        let joint = Joint::Stripe { chunk: Bytes(CHUNK) };
-        let volume = Volume { files: runs.into(), joint, ledger: None };
-        let mut engine = open_volume(volume, name, 4, Bytes(4 * CHUNK), 1).unwrap().engine;
+        let address_map = AddressMap::Stripe { chunk: Bytes(CHUNK) };
+        let volume = Volume { files: runs.into(), address_map, ledger: None };
+        let mut engine = open_volume(volume, EngineSettings::new(name, 4, Bytes(4 * CHUNK), 1)).unwrap().engine;
         let batch = [
             request(0, Operation::Write, 0, 4096),
             request(1, Operation::Write, 0, 8192),
@@ -194,8 +201,9 @@ fn slots_are_refilled_one_by_one() {
     for name in names() {
         let files = [file(), file(), file()];
         files.iter().for_each(|file| file.write_all_at(&pattern(1 << 20), 0).unwrap());
-        let joint = Joint::Stripe { chunk: Bytes(CHUNK) };
-        let mut engine = open_volume(volume(&files, joint), name, 8, Bytes(32768), 1).unwrap().engine;
+        let address_map = AddressMap::Stripe { chunk: Bytes(CHUNK) };
+        let mut engine =
+            open_volume(volume(&files, address_map), EngineSettings::new(name, 8, Bytes(32768), 1)).unwrap().engine;
         let read = |slot: u32, round: u32| {
             request(slot, Operation::Read, u64::from(slot * 37 + round) * 1536 % (1 << 20), 1 << (9 + round % 7))
         };

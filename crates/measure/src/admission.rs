@@ -1,6 +1,8 @@
-//! Do the settings of a workload go together? What holds on every target; each place adds its own.
+//! Checks whether the settings of a workload go together, on every target.
 
-use spec::{Bytes, Cache, Fadvise, Nanos, PageCache, Pattern, Twist, Workload};
+use halfpower_spec::{
+    Bytes, Cache, EngineName, Fadvise, Issuing, Nanos, PageCache, Pattern, Workload, WorkloadOptions,
+};
 
 use crate::MeasureError;
 
@@ -9,27 +11,36 @@ use crate::MeasureError;
 /// # Errors
 /// Which they are, and what to do.
 pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
-    let Workload { rw, cache, rate, twist, .. } = workload;
+    let Workload { rw, cache, rate, engine, issuing, options, .. } = workload;
     let refuse = |what: String| Err(MeasureError::Unfit { what });
-    if let Some(kernel) = twist.kernel
-        && *twist != (Twist { kernel: Some(kernel), ..Twist::default() })
-    {
+    if let Some(Issuing { iodepth_batch, .. }) = issuing.filter(|issuing| *issuing != issuing.by(*engine)) {
         return refuse(format!(
-            "--kernel {kernel} touches no target, so that nothing else is to be turned in it:{twist}"
+            "--engine {engine} makes a call for each request, and --iodepth-batch {iodepth_batch} has no meaning: leave \
+             it out"
         ));
     }
-    if twist.streams > 1 && rw.pattern() == Pattern::Random {
-        let streams = twist.streams;
+    if matches!(engine, EngineName::Null | EngineName::Memory) && issuing.is_some_and(|issuing| !issuing.is_default()) {
+        return refuse(format!("--engine {engine} has no buffers for requests: leave --iomem and --iodepth-batch out"));
+    }
+    if let Some(kernel) = options.kernel
+        && *options != (WorkloadOptions { kernel: Some(kernel), ..WorkloadOptions::default() })
+    {
+        return refuse(format!(
+            "--kernel {kernel} touches no target, so that nothing else is to be turned in it:{options}"
+        ));
+    }
+    if options.streams > 1 && rw.pattern() == Pattern::Random {
+        let streams = options.streams;
         return refuse(format!("--streams {streams} are sequential, and --rw {rw} is not: take --rw read or write"));
     }
-    if twist.fdatasync > 0 && !rw.writes() {
+    if options.fdatasync > 0 && !rw.writes() {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
-    if twist.thinktime > Nanos(0) && rate.is_some() {
+    if options.thinktime > Nanos(0) && rate.is_some() {
         return refuse("--thinktime and --rate both say when requests come: leave one of them out".to_string());
     }
-    if cache.direct() && (twist.fadvise != Fadvise::Normal || twist.page_cache != PageCache::Empty) {
-        let flag = if twist.fadvise == Fadvise::Normal { "--page-cache" } else { "--fadvise" };
+    if cache.direct() && (options.fadvise != Fadvise::Normal || options.page_cache != PageCache::Empty) {
+        let flag = if options.fadvise == Fadvise::Normal { "--page-cache" } else { "--fadvise" };
         return refuse(format!(
             "{flag} is about the page cache, which --cache {cache} passes by: add --cache {}",
             Cache::Both
@@ -43,12 +54,12 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
 /// # Errors
 /// What does not, and what to do.
 pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), MeasureError> {
-    let Workload { bs, twist, .. } = workload;
+    let Workload { bs, options, .. } = workload;
     if !bs.0.is_multiple_of(unit.0) {
         return Err(MeasureError::Unaligned { bs: *bs, unit });
     }
-    let from = twist.region.map_or(0, |region| region.from.0);
-    for (flag, bytes) in [("--shift", twist.shift.0), ("--region", from)] {
+    let from = options.region.map_or(0, |region| region.from.0);
+    for (flag, bytes) in [("--misalign", options.misalign.0), ("--region", from)] {
         if !bytes.is_multiple_of(unit.0) {
             let what = format!(
                 "{flag} begins at {bytes}, and direct I/O begins at multiples of {unit} on this target: choose one, or \
@@ -60,39 +71,69 @@ pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), Measur
     Ok(())
 }
 
+/// Whether random readers beside `workload` find a block of their own size in the `reached` bytes.
+///
+/// # Errors
+/// That they do not, and what to do.
+pub(crate) fn fits_readers(workload: &Workload, block: Bytes, reached: Bytes) -> Result<(), MeasureError> {
+    if workload.options.random_readers > 0 && reached < block {
+        let what = format!("--random-readers read {block} at a time, and {reached} are reached: choose a larger part");
+        return Err(MeasureError::Unfit { what });
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use spec::{Kernel, Rw};
+    use halfpower_spec::{IoMem, Kernel, Rw};
 
     use super::*;
 
     #[test]
+    fn an_engine_is_asked_only_for_what_it_can_issue() {
+        let issued = |engine, iomem, iodepth_batch| {
+            coherent(&Workload { engine, issuing: Some(Issuing { iomem, iodepth_batch }), ..Workload::default() })
+                .map_err(|refusal| refusal.to_string())
+        };
+        assert!(issued(EngineName::Libaio, IoMem::Huge, 0).is_ok());
+        assert!(issued(EngineName::Sync, IoMem::Huge, 1).is_ok());
+        assert!(issued(EngineName::Sync, IoMem::Pages, 4).unwrap_err().contains("--iodepth-batch 4"));
+        assert!(issued(EngineName::Sqpoll, IoMem::Pages, 0).is_err(), "the kernel's thread makes no calls");
+        assert!(issued(EngineName::Null, IoMem::Pages, 1).is_ok());
+        assert!(issued(EngineName::Null, IoMem::Huge, 1).unwrap_err().contains("--iomem"));
+    }
+
+    #[test]
     fn direct_requests_begin_where_the_device_lets_them() {
-        let shifted =
-            |bytes| Workload { twist: Twist { shift: Bytes(bytes), ..Twist::default() }, ..Workload::default() };
+        let shifted = |bytes| Workload {
+            options: WorkloadOptions { misalign: Bytes(bytes), ..WorkloadOptions::default() },
+            ..Workload::default()
+        };
         fits_direct(&shifted(2048), Bytes(512)).unwrap();
         let error = fits_direct(&shifted(2048), Bytes(4096)).unwrap_err().to_string();
-        assert!(error.contains("--shift begins at 2048") && error.contains("--cache both"), "{error}");
+        assert!(error.contains("--misalign begins at 2048") && error.contains("--cache both"), "{error}");
         let odd = Workload { bs: Bytes(3000), ..Workload::default() };
         assert!(matches!(fits_direct(&odd, Bytes(512)), Err(MeasureError::Unaligned { .. })));
     }
 
     #[test]
     fn what_makes_no_sense_together_is_refused_by_its_flag() {
-        let twisted = |twist| Workload { twist, ..Workload::default() };
-        let usual = Twist::default();
+        let twisted = |options| Workload { options, ..Workload::default() };
+        let usual = WorkloadOptions::default();
         let cases = [
-            (Workload { rw: Rw::Randread, ..twisted(Twist { streams: 2, ..usual }) }, "--streams 2"),
-            (twisted(Twist { kernel: Some(Kernel::Copy), streams: 2, ..usual }), "--kernel memcpy"),
-            (twisted(Twist { fdatasync: 1, ..usual }), "--fdatasync"),
-            (twisted(Twist { fadvise: Fadvise::Random, ..usual }), "--fadvise"),
-            (twisted(Twist { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
+            (Workload { rw: Rw::Randread, ..twisted(WorkloadOptions { streams: 2, ..usual }) }, "--streams 2"),
+            (twisted(WorkloadOptions { kernel: Some(Kernel::Copy), streams: 2, ..usual }), "--kernel memcpy"),
+            (twisted(WorkloadOptions { fdatasync: 1, ..usual }), "--fdatasync"),
+            (twisted(WorkloadOptions { fadvise: Fadvise::Random, ..usual }), "--fadvise"),
+            (twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }), "--page-cache"),
         ];
         for (workload, flag) in cases {
             let error = coherent(&workload).unwrap_err().to_string();
             assert!(error.contains(flag) && error.contains(':'), "{error}");
         }
-        coherent(&Workload { cache: Cache::Both, ..twisted(Twist { page_cache: PageCache::Warm, ..usual }) }).unwrap();
-        coherent(&Workload { rw: Rw::Write, ..twisted(Twist { fdatasync: 8, streams: 4, ..usual }) }).unwrap();
+        coherent(&Workload { cache: Cache::Both, ..twisted(WorkloadOptions { page_cache: PageCache::Warm, ..usual }) })
+            .unwrap();
+        coherent(&Workload { rw: Rw::Write, ..twisted(WorkloadOptions { fdatasync: 8, streams: 4, ..usual }) })
+            .unwrap();
     }
 }

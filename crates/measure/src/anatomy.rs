@@ -1,4 +1,4 @@
-//! Where did each request's time go? The events of a trace enter, the mean time in each phase leaves. Pure.
+//! Computes from the events of a trace the mean time that requests spent in each phase.
 //!
 //! A request of a ring begins when the kernel takes it off the ring and ends with its answer. What its thread queues
 //! in the block layer in between is its part; the parts are followed by disk and sector, through cuts and merges. Of
@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use os::tracing::{RingEntry, Step, Trace, TraceEvent, What};
-use record::{Anatomy, Phase, PhaseTime};
+use halfpower_os::trace::{RingEntry, Step, Trace, TraceEvent, What};
+use halfpower_record::{Anatomy, Phase, PhaseTime};
 
 /// The bytes of a sector in the block layer, whatever the device's own is.
 const SECTOR_BYTES: u64 = 512;
@@ -66,7 +66,7 @@ struct Times {
 
 /// Whose part it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Owner {
+enum PartOwner {
     /// An entry of a ring.
     Ring(RingEntry),
     /// A request without a ring, by a serial number.
@@ -75,15 +75,15 @@ enum Owner {
 
 /// A part in flight.
 #[derive(Debug, Clone, Copy)]
-struct Part {
-    owner: Owner,
+struct RequestPart {
+    owner: PartOwner,
     end: u64,
     times: Times,
 }
 
 /// A request in flight.
 #[derive(Debug, Clone, Default)]
-struct Asked {
+struct AskedRequest {
     submitted_ns: Option<u64>,
     bytes: u64,
     parts: u64,
@@ -100,8 +100,8 @@ struct Followed<'a> {
     by_ring: bool,
     /// What each thread submitted last.
     current: HashMap<u32, RingEntry>,
-    asked: BTreeMap<Owner, Asked>,
-    parts: BTreeMap<Place, Part>,
+    asked: BTreeMap<PartOwner, AskedRequest>,
+    parts: BTreeMap<Place, RequestPart>,
     serial: u64,
     /// The disks' interrupt line on each processor, and when it called last.
     lines: HashMap<u32, u32>,
@@ -144,9 +144,9 @@ impl<'a> Followed<'a> {
     }
 
     fn submit(&mut self, event: &TraceEvent, entry: RingEntry) {
-        let asked = Asked { submitted_ns: Some(event.at_ns), bytes: entry.bytes(), ..Asked::default() };
+        let asked = AskedRequest { submitted_ns: Some(event.at_ns), bytes: entry.bytes(), ..AskedRequest::default() };
         self.current.insert(event.thread, entry);
-        self.asked.insert(Owner::Ring(entry), asked);
+        self.asked.insert(PartOwner::Ring(entry), asked);
     }
 
     /// A part comes to the block layer: of what its thread submitted last, or, where a worker of the kernel brings
@@ -155,7 +155,7 @@ impl<'a> Followed<'a> {
         if sectors.is_empty() {
             return;
         }
-        let current = self.current.get(&event.thread).map(|entry| Owner::Ring(*entry));
+        let current = self.current.get(&event.thread).map(|entry| PartOwner::Ring(*entry));
         let owner = match current.filter(|owner| self.asked.contains_key(owner)) {
             Some(owner) => owner,
             None if !event.is_worker && !self.own.contains(&event.thread) => return,
@@ -166,22 +166,22 @@ impl<'a> Followed<'a> {
             None if event.is_worker => return,
             None => {
                 self.serial += 1;
-                Owner::Plain(self.serial)
+                PartOwner::Plain(self.serial)
             }
         };
         let asked = self.asked.entry(owner).or_default();
         asked.parts += 1;
         asked.open += 1;
         let times = Times { queued_ns: event.at_ns, ..Times::default() };
-        self.add(disk, sectors.start, Part { owner, end: sectors.end, times });
+        self.add(disk, sectors.start, RequestPart { owner, end: sectors.end, times });
     }
 
-    fn held_back(&self, bytes: u64) -> Option<Owner> {
+    fn held_back(&self, bytes: u64) -> Option<PartOwner> {
         let waiting = self.asked.iter().filter(|(_, asked)| asked.parts == 0 && asked.bytes == bytes);
         waiting.min_by_key(|(_, asked)| asked.submitted_ns).map(|(owner, _)| *owner)
     }
 
-    fn add(&mut self, disk: usize, start: u64, part: Part) {
+    fn add(&mut self, disk: usize, start: u64, part: RequestPart) {
         self.serial += 1;
         self.parts.insert((disk, start, self.serial), part);
     }
@@ -219,7 +219,7 @@ impl<'a> Followed<'a> {
                 Step::Completed => self.complete(event, place, sectors.end),
                 Step::Merged => self.merge(event.at_ns, place),
                 _ => {
-                    let Some(Part { times, .. }) = self.parts.get_mut(&place) else { continue };
+                    let Some(RequestPart { times, .. }) = self.parts.get_mut(&place) else { continue };
                     match step {
                         Step::Granted => times.granted_ns = Some(event.at_ns),
                         // Requests are joined when one of them comes to the scheduler.
@@ -260,14 +260,14 @@ impl<'a> Followed<'a> {
         let Some(asked) = self.asked.get_mut(&part.owner) else { return };
         asked.open -= 1;
         asked.last = Some(part.times);
-        if asked.open == 0 && matches!(part.owner, Owner::Plain(_)) {
+        if asked.open == 0 && matches!(part.owner, PartOwner::Plain(_)) {
             self.asked.remove(&part.owner);
             self.count(None, &part.times, None);
         }
     }
 
     fn answer(&mut self, at_ns: u64, entry: RingEntry) {
-        let Some(asked) = self.asked.remove(&Owner::Ring(entry)) else { return };
+        let Some(asked) = self.asked.remove(&PartOwner::Ring(entry)) else { return };
         match asked.last.filter(|_| asked.open == 0) {
             Some(last) => self.count(asked.submitted_ns, &last, Some(at_ns)),
             None => self.counted.unseen += 1,

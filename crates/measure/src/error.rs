@@ -1,10 +1,10 @@
-//! Why could a run not be measured? One sentence each: what, where, what to do.
+//! Says why a run could not be measured, in one sentence each: what, where, what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-use engine::EngineError;
-use spec::{Bytes, Kernel, Workload};
+use halfpower_engine::EngineError;
+use halfpower_spec::{Bytes, Kernel, Workload};
 
 /// A place that cannot be prepared, or a run that is lost.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum MeasureError {
     Engine(#[from] EngineError),
     /// The operating system refused something about the target.
     #[error(transparent)]
-    Os(#[from] os::OsError),
+    Os(#[from] halfpower_os::OsError),
     /// The target is not what it would have to be.
     #[error("{}: {what}", path.display())]
     Target {
@@ -66,7 +66,13 @@ pub enum MeasureError {
     },
     /// A simulated machine that cannot be built, or lacks what is asked of it.
     #[error(transparent)]
-    System(#[from] model::SystemError),
+    System(#[from] halfpower_model::SystemError),
+    /// A thread of the measurement could not be started, or did not come to its end.
+    #[error("a measuring thread {what}")]
+    Thread {
+        /// What became of it.
+        what: String,
+    },
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),

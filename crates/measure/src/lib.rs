@@ -1,37 +1,26 @@
-//! One run in, one record out.
+//! Measures one run and gives one record.
 //!
-//! A [`Place`] is where runs happen: it prepares the target, opens engines on it and keeps the processors'
+//! A [`TargetBackend`] is where runs happen: it prepares the target, opens engines on it and keeps the processors'
 //! account, for real or in virtual time. The window drives the engines and accounts, knowing neither.
 
-mod account;
 mod admission;
+mod affinity;
 mod anatomy;
-mod aside;
-mod conduct;
-mod engines;
+mod background_readers;
+mod drive;
 mod error;
-mod fresh;
-mod harness;
-mod joined;
-mod layout;
-mod ledgers;
-mod member;
-mod memory;
-mod noise;
+mod measure_run;
 mod offsets;
-mod page_cache;
-mod place;
+mod read_back;
 mod real;
 mod schedule;
-mod seat;
 mod simulated;
-mod turned;
+mod sum;
+mod target_backend;
 mod window;
-mod write_cache;
 
-pub use conduct::measure;
 pub use error::MeasureError;
-pub use place::{Account, Lane, Place, Prepared, Spent};
-pub use real::{RealPlace, Wanted};
-pub use simulated::SimulatedPlace;
-pub use write_cache::WriteCache;
+pub use measure_run::measure;
+pub use real::{RealTarget, RealTargetOptions, USUAL_SILENCE, WriteCache};
+pub use simulated::SimulatedTarget;
+pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};

@@ -1,13 +1,12 @@
-//! Which offset comes next? Sequential (one stream or several in turn) or random, for ever or each block once, from a
-//! seed.
+//! Gives the offset of each request: sequential or random, for ever or each block once.
 
 use std::ops::Range;
 
-use engine::{Operation, Request};
+use halfpower_engine::{Operation, Request};
+use halfpower_spec::{Direction, Layout, Pattern, Workload};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use spec::{Direction, Layout, Pattern, Workload};
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -66,7 +65,7 @@ impl Offsets {
     /// Offsets for `workload` within `range`, which holds at least one block; `once` ends after each block.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
         let block_bytes = workload.bs.0;
-        let streams = u64::from(workload.twist.streams.max(1));
+        let streams = u64::from(workload.options.streams.max(1));
         // What is left over when each stream has its part belongs to none.
         let part = range.end.saturating_sub(range.start) / block_bytes / streams;
         let blocks = part * streams;
@@ -77,7 +76,7 @@ impl Offsets {
                 Order::Streams(Streams { count: streams, part, turn: 0, given: 0 })
             }
             // Round from the last block to the first and on.
-            (Pattern::Sequential, _) if workload.twist.layout == Layout::LastFirst => {
+            (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
                 Order::Sequential { next: blocks - 1 }
             }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
@@ -214,7 +213,7 @@ fn scatter(state: u64, mask: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::{Bytes, Rw, Twist};
+    use halfpower_spec::{Bytes, Rw, WorkloadOptions};
 
     fn offsets(rw: Rw, blocks: u64, once: bool) -> Offsets {
         let workload = Workload { rw, bs: Bytes(4096), rwmixread: 70, ..Workload::default() };
@@ -248,8 +247,8 @@ mod tests {
     #[test]
     fn streams_take_turns_each_in_a_part_of_its_own() {
         let streams = |blocks: u64, once| {
-            let twist = Twist { streams: 3, ..Twist::default() };
-            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), twist, ..Workload::default() };
+            let options = WorkloadOptions { streams: 3, ..WorkloadOptions::default() };
+            let workload = Workload { rw: Rw::Read, bs: Bytes(4096), options, ..Workload::default() };
             Offsets::new(&workload, &(8192..8192 + blocks * 4096), once, 42)
         };
         assert_eq!(blocks(&mut streams(7, false), 9), [0, 2, 4, 1, 3, 5, 0, 2, 4]);
@@ -258,8 +257,8 @@ mod tests {
 
     #[test]
     fn the_last_block_comes_first_and_each_once() {
-        let twist = Twist { layout: Layout::LastFirst, ..Twist::default() };
-        let workload = Workload { rw: Rw::Write, bs: Bytes(4096), twist, ..Workload::default() };
+        let options = WorkloadOptions { layout: Layout::LastFirst, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Write, bs: Bytes(4096), options, ..Workload::default() };
         let mut offsets = Offsets::new(&workload, &(8192..8192 + 4 * 4096), true, 1);
         assert_eq!(blocks(&mut offsets, 9), [3, 0, 1, 2]);
     }

@@ -1,9 +1,9 @@
-//! When should requests come? The instants of an open loop, whatever the target does with them.
+//! Gives the instants at which the requests of an open loop come.
 
+use halfpower_spec::{Arrival, Arrivals, Nanos};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use spec::{Arrival, Arrivals, Nanos};
 
 /// The stream of arrivals of one lane, from its first submission on.
 pub(crate) struct Schedule {

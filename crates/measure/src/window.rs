@@ -1,15 +1,18 @@
-//! The measured window: keep every slot busy until the time is over; submit, reap, account, and nothing else.
+//! Drives one lane through its measured window: submits, reaps and accounts until the time is over.
 //!
 //! An engine and a stream of offsets enter, a [`Tally`] leaves. Nothing in the loop allocates, locks, prints or
 //! divides, and the clock is read once a batch.
 
 mod pauses;
+#[cfg(test)]
+mod tests;
+mod warm_up;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use record::LatencyCounter;
-use spec::Nanos;
+use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
+use halfpower_record::LatencyCounter;
+use halfpower_spec::Nanos;
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
@@ -28,7 +31,7 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// What one lane saw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
-    /// First submission.
+    /// The opening: the first submission, or where the queue was turned over before, the first one after that.
     pub start: Nanos,
     /// Last reaping that counts, the closing flush included.
     pub end: Nanos,
@@ -38,12 +41,16 @@ pub(crate) struct Tally {
     pub ios: u64,
     pub read_ios: u64,
     pub short_transfers: u64,
-    /// Requests that were in flight when the window closed: they cost processor time, and count for nothing else.
+    /// Requests that completed before the window opened or after it closed: they cost processor time, and count for
+    /// nothing else.
     pub drained_ios: u64,
     /// Open loop: requests that should have come before the window closed and were not completed by then.
     pub overdue_ios: u64,
     pub errors: Vec<(Errno, u64)>,
     pub latency: LatencyCounter,
+    /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
+    /// failed or were in flight when it closed, less what passed before it opened.
+    pub in_flight_beyond_latency_ns: i128,
     /// What the flushes between requests took; `None` where none were asked for.
     pub syncs: Option<LatencyCounter>,
     pub step_ns: u64,
@@ -102,6 +109,10 @@ pub(crate) struct Window<'a> {
     /// End of the running step and the bytes in it so far.
     step_end: Nanos,
     bytes_before_step: u64,
+    /// Counts steps and late answers, for whoever watches.
+    progress: Option<&'a AtomicU64>,
+    /// Lanes whose queue has not turned over yet; `None` opens the window with an empty queue.
+    cold_lanes: Option<&'a AtomicUsize>,
 }
 
 impl<'a> Window<'a> {
@@ -136,6 +147,8 @@ impl<'a> Window<'a> {
             tally,
             step_end: Nanos(0),
             bytes_before_step: 0,
+            progress: None,
+            cold_lanes: None,
         }
     }
 
@@ -145,9 +158,14 @@ impl<'a> Window<'a> {
         Self { open_loop: schedule.map(|schedule| OpenLoop { schedule, intended }), ..self }
     }
 
+    /// Shows in `progress` that answers come.
+    pub(crate) fn watched(self, progress: &'a AtomicU64) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
     /// Runs to the end of the time, of the offsets or of the user's patience, and leaves nothing in flight.
     pub(crate) fn run(mut self) -> Result<Tally, EngineError> {
-        let mut now = self.engine.now();
+        let mut now = self.turn_over(self.engine.now())?;
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
@@ -166,6 +184,9 @@ impl<'a> Window<'a> {
             }
         }
         self.tally.end = now;
+        if !self.terms.flush {
+            self.tally.in_flight_beyond_latency_ns += self.in_flight_ns(now);
+        }
         self.count_overdue(now);
         self.close()?;
         Ok(self.tally)
@@ -231,7 +252,7 @@ impl<'a> Window<'a> {
             has_odd |= completion.result != whole;
             completion.slot
         }));
-        let lacking_bytes = if has_odd { self.account_odd() } else { 0 };
+        let lacking_bytes = if has_odd { self.account_odd(now) } else { 0 };
         self.tally.ios += self.done.len() as u64;
         self.tally.bytes += self.done.len() as u64 * block_bytes - lacking_bytes;
         self.account_latency(now);
@@ -260,8 +281,8 @@ impl<'a> Window<'a> {
 
     /// Takes failed requests out of the batch; gives what short transfers lack of their blocks, in bytes.
     #[cold]
-    fn account_odd(&mut self) -> u64 {
-        let Self { tally, done, block_bytes, .. } = self;
+    fn account_odd(&mut self, now: Nanos) -> u64 {
+        let Self { tally, done, block_bytes, issued, .. } = self;
         let mut lacking_bytes = 0;
         done.retain(|completion| {
             match completion.result {
@@ -270,7 +291,10 @@ impl<'a> Window<'a> {
                     lacking_bytes += u64::from(*block_bytes - moved);
                 }
                 Ok(_) => {}
-                Err(errno) => count_error(&mut tally.errors, errno),
+                Err(errno) => {
+                    tally.in_flight_beyond_latency_ns += i128::from(now.0 - issued[completion.slot as usize].at.0);
+                    count_error(&mut tally.errors, errno);
+                }
             }
             completion.result.is_ok()
         });
@@ -280,6 +304,7 @@ impl<'a> Window<'a> {
     /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.
     #[cold]
     fn close_steps(&mut self, now: Nanos) {
+        self.show_progress();
         while now >= self.step_end {
             if self.tally.step_bytes.len() < self.tally.step_bytes.capacity() {
                 self.tally.step_bytes.push(self.tally.bytes - self.bytes_before_step);
@@ -289,17 +314,18 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too;
-    /// otherwise the window has closed without it, as it had opened without a full queue.
+    /// Waits for what is still in flight. With a flush to come it counts, since the flush waits for it too; otherwise
+    /// the window has closed without its bytes, as it had opened without those that came before, but not without its
+    /// errors.
     fn close(&mut self) -> Result<(), EngineError> {
         while !self.all_free() {
             let now = self.reap()?;
+            self.show_progress();
             if self.terms.flush {
                 self.account(now);
                 self.tally.end = now;
             } else {
-                self.tally.drained_ios += self.done.len() as u64;
-                self.free.extend(self.done.iter().map(|completion| completion.slot));
+                self.drain();
             }
         }
         if self.terms.flush {
@@ -307,6 +333,52 @@ impl<'a> Window<'a> {
             self.tally.end = self.engine.now();
         }
         Ok(())
+    }
+
+    /// Counts what completes outside of the window: what went wrong with it as what it is, all else as drained.
+    fn drain(&mut self) {
+        for completion in &self.done {
+            match completion.result {
+                Err(errno) => count_error(&mut self.tally.errors, errno),
+                Ok(moved) => {
+                    self.tally.short_transfers += u64::from(moved < self.block_bytes);
+                    self.tally.drained_ios += 1;
+                }
+            }
+            self.free.push(completion.slot);
+        }
+    }
+
+    /// Flushes when the writes since the last flush are all there and done, then thinks; gives the time after that.
+    #[cold]
+    fn pause(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        let Pauses { fdatasync, thinktime } = self.terms.pauses;
+        let thinks = thinktime.0 > 0 && !self.done.is_empty();
+        let mut now = now;
+        if fdatasync > 0 {
+            // The batch that went out last; nothing else was submitted since the last pause.
+            self.quota -= self.batch.iter().filter(|request| request.operation == Operation::Write).count();
+            if self.quota == 0 && self.all_free() {
+                let took_ns = self.flush()?;
+                self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
+                self.quota = self.terms.pauses.quota();
+                now = self.engine.now();
+            }
+        }
+        if thinks { self.think(now, deadline) } else { Ok(now) }
+    }
+
+    /// Lets the time pass and takes in what completes meanwhile.
+    fn think(&mut self, now: Nanos, deadline: Nanos) -> Result<Nanos, EngineError> {
+        let until = Nanos(now.0.saturating_add(self.terms.pauses.thinktime.0)).min(deadline);
+        let mut now = now;
+        while now < until && !self.stop.load(Ordering::Relaxed) {
+            self.done.clear();
+            self.engine.reap_until(until.min(Nanos(now.0 + PATIENCE_NS)), &mut self.done)?;
+            now = self.engine.now();
+            self.account(now);
+        }
+        Ok(now)
     }
 
     /// Makes everything durable, with nothing in flight; gives the time that it took, in nanoseconds.
@@ -324,6 +396,12 @@ impl<'a> Window<'a> {
         Ok(self.engine.now().0 - before.0)
     }
 
+    fn show_progress(&self) {
+        if let Some(progress) = self.progress {
+            progress.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn all_free(&self) -> bool {
         self.free.len() == self.issued.len()
     }
@@ -335,73 +413,5 @@ fn count_error(errors: &mut Vec<(Errno, u64)>, errno: Errno) {
         Some(kind) => errors[kind].1 += 1,
         None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
         None => errors[ERROR_KINDS - 1].1 += 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use spec::{Bytes, Rw, Workload};
-
-    const BLOCK_BYTES: u32 = 4096;
-
-    /// Reads come whole, each third write short and each fifth request fails; a reap takes a microsecond and gives
-    /// back the older half.
-    #[derive(Default)]
-    struct Wayward {
-        clock_ns: u64,
-        serial: u64,
-        in_flight: Vec<Completion>,
-        given: Vec<Completion>,
-    }
-
-    impl Engine for Wayward {
-        fn now(&self) -> Nanos {
-            Nanos(self.clock_ns)
-        }
-
-        fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
-            for request in batch {
-                self.serial += 1;
-                let result = match (request.operation, self.serial) {
-                    (_, serial) if serial % 5 == 0 => Err(Errno(5)),
-                    (Operation::Write, serial) if serial % 3 == 0 => Ok(1000),
-                    _ => Ok(BLOCK_BYTES),
-                };
-                self.in_flight.push(Completion { slot: request.slot, result });
-            }
-            Ok(())
-        }
-
-        fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-            self.clock_ns += 1_000;
-            let half = self.in_flight.len().div_ceil(2);
-            done.extend(self.in_flight.drain(..half));
-            self.given.extend(&*done);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
-        let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
-        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
-        let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
-        let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
-        let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
-
-        let counted = &engine.given[..engine.given.len() - tally.drained_ios as usize];
-        let moved: Vec<u32> = counted.iter().filter_map(|completion| completion.result.ok()).collect();
-        let short = moved.iter().filter(|moved| **moved < BLOCK_BYTES).count();
-        assert!(short > 10 && moved.len() - short > 10 && counted.len() - moved.len() > 10, "nothing was odd");
-        assert_eq!(tally.ios, moved.len() as u64);
-        assert_eq!(tally.bytes, moved.iter().map(|moved| u64::from(*moved)).sum::<u64>());
-        assert_eq!(tally.short_transfers, short as u64);
-        assert_eq!(tally.errors, [(Errno(5), (counted.len() - moved.len()) as u64)]);
-        assert!(tally.read_ios > 10 && tally.read_ios < tally.ios - 10);
-        let latency = tally.latency.latency();
-        assert_eq!(latency.count(), tally.ios);
-        assert_eq!((latency.min_ns(), latency.sum_ns() % 1_000), (1_000, 0));
-        assert!(latency.max_ns() >= 2_000, "half of those in flight wait for another turn");
     }
 }

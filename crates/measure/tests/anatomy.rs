@@ -1,12 +1,12 @@
-//! Is a traced run's time told phase by phase? A live run; what it must give follows from what a phase is, not from
-//! how fast anything is.
+//! Checks that a traced run's time is told phase by phase: what a live run must give follows from what a phase is, not
+//! from how fast anything is.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use measure::{Place, RealPlace, Wanted, measure};
-use record::{Anatomy, Phase, Record};
-use spec::{Bytes, EngineName, Nanos, Pass, Run, Rw, Workload};
+use halfpower_measure::{RealTarget, RealTargetOptions, TargetBackend, measure};
+use halfpower_record::{Anatomy, Phase, Record};
+use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Rw, Workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -14,38 +14,40 @@ const MIB: u64 = 1 << 20;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A file of its own in the build folder; `None`, and said aloud, where that cannot be traced.
-fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealPlace)> {
+fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealTarget)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let wanted = Wanted {
+    let wanted = RealTargetOptions {
         size: Some(Bytes(64 * MIB)),
         writes: true,
         overwrite: false,
+        force_in_use: false,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),
+        silence: halfpower_measure::USUAL_SILENCE,
     };
-    let mut place = RealPlace::open(folder.path(), &wanted).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
-    let missing = match os::tracing::available() {
+    let mut backend = RealTarget::open(folder.path(), &wanted).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let missing = match halfpower_os::trace::available() {
         Err(why) => why.to_string(),
-        Ok(()) if place.environment().device.is_none() => "the build folder is on no device".to_string(),
-        Ok(()) if place.admits(&Workload::default()).is_err() => "the build folder takes no direct I/O".to_string(),
-        Ok(()) => return Some(((alone, folder), place)),
+        Ok(()) if backend.environment().device.is_none() => "the build folder is on no device".to_string(),
+        Ok(()) if backend.admits(&Workload::default()).is_err() => "the build folder takes no direct I/O".to_string(),
+        Ok(()) => return Some(((alone, folder), backend)),
     };
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {missing}");
     eprintln!("skipped: {missing}");
     None
 }
 
-fn run(place: &mut RealPlace, bs: u64, iodepth: u32, engine: EngineName, pass: Pass) -> Record {
+fn run(place: &mut RealTarget, bs: u64, iodepth: u32, engine: EngineName, pass: Pass) -> Record {
     let workload = Workload { rw: Rw::Randread, bs: Bytes(bs), iodepth, engine, ..Workload::default() };
     let run = Run { experiment: None, workload, repeat: 0, pass, runtime: Nanos(50_000_000), seed: 5 };
     measure(place, &run, &AtomicBool::new(false)).unwrap()
 }
 
-fn traced(place: &mut RealPlace, bs: u64, iodepth: u32, engine: EngineName) -> (Record, Anatomy) {
+fn traced(place: &mut RealTarget, bs: u64, iodepth: u32, engine: EngineName) -> (Record, Anatomy) {
     let record = run(place, bs, iodepth, engine, Pass::Traced);
     let anatomy = record.anatomy.clone().expect("a traced run has its anatomy");
     assert_eq!((&anatomy.trouble, anatomy.lost_events, anatomy.overwritten_events), (&None, 0, 0));
@@ -54,8 +56,8 @@ fn traced(place: &mut RealPlace, bs: u64, iodepth: u32, engine: EngineName) -> (
 
 #[test]
 fn the_phases_of_single_requests_make_up_their_latency() {
-    let Some((_folder, mut place)) = place() else { return };
-    let (record, anatomy) = traced(&mut place, 4096, 1, EngineName::Auto);
+    let Some((_folder, mut backend)) = place() else { return };
+    let (record, anatomy) = traced(&mut backend, 4096, 1, EngineName::Auto);
     assert_eq!((anatomy.requests, anatomy.unseen), (record.cpu.ios, 0), "{anatomy:?}");
     let mean_ns = record.latency.sum_ns() as f64 / record.ios as f64;
     // The way lies within what the latency spans; the clocks are two, calibrated against each other.
@@ -68,14 +70,14 @@ fn the_phases_of_single_requests_make_up_their_latency() {
 
 #[test]
 fn deep_large_and_threaded_requests_are_seen_whole() {
-    let Some((_folder, mut place)) = place() else { return };
+    let Some((_folder, mut backend)) = place() else { return };
     for (bs, iodepth, engine) in [
         (4096, 16, EngineName::Auto),
         (MIB, 8, EngineName::Auto),
         (4096, 1, EngineName::Sync),
         (4096, 4, EngineName::Pool),
     ] {
-        let (record, anatomy) = traced(&mut place, bs, iodepth, engine);
+        let (record, anatomy) = traced(&mut backend, bs, iodepth, engine);
         let what = format!("{bs} {iodepth} {engine}: {anatomy:?}, of {}", record.ios);
         assert!(anatomy.requests >= record.cpu.ios && anatomy.unseen == 0, "{what}");
         assert!(anatomy.block_requests + anatomy.merges >= anatomy.requests + anatomy.splits, "{what}");
@@ -85,6 +87,6 @@ fn deep_large_and_threaded_requests_are_seen_whole() {
 
 #[test]
 fn other_passes_trace_nothing() {
-    let Some((_folder, mut place)) = place() else { return };
-    assert_eq!(run(&mut place, 4096, 1, EngineName::Auto, Pass::Plain).anatomy, None);
+    let Some((_folder, mut backend)) = place() else { return };
+    assert_eq!(run(&mut backend, 4096, 1, EngineName::Auto, Pass::Plain).anatomy, None);
 }

@@ -1,24 +1,26 @@
-//! Is a run on a real folder accounted as it happened? Counts and bytes, not speeds.
+//! Checks that a run on a real folder is accounted as it happened: counts and bytes, not speeds.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use measure::{MeasureError, Place, RealPlace, Wanted, measure};
-use record::Record;
-use spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Twist, Workload};
+use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, TargetBackend, measure};
+use halfpower_record::Record;
+use halfpower_spec::{Bytes, Cache, EngineName, Nanos, PageCache, Pass, Run, Rw, Workload, WorkloadOptions};
 
 const MIB: u64 = 1 << 20;
 
-fn wanted(writes: bool) -> Wanted {
-    Wanted {
+fn wanted(writes: bool) -> RealTargetOptions {
+    RealTargetOptions {
         size: Some(Bytes(64 * MIB)),
         writes,
         overwrite: false,
+        force_in_use: false,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),
+        silence: halfpower_measure::USUAL_SILENCE,
     }
 }
 
@@ -27,21 +29,21 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn place(folder: &Path) -> RealPlace {
-    let mut place = RealPlace::open(folder, &wanted(true)).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
-    place
+fn backend(folder: &Path) -> RealTarget {
+    let mut backend = RealTarget::open(folder, &wanted(true)).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
+    backend
 }
 
-fn run(place: &mut RealPlace, workload: Workload, pass: Pass) -> Record {
+fn run(backend: &mut RealTarget, workload: Workload, pass: Pass) -> Record {
     let runtime = Nanos(30_000_000);
     let run = Run { experiment: None, workload, repeat: 0, pass, runtime, seed: 5 };
-    measure(place, &run, &AtomicBool::new(false)).unwrap()
+    measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
 
 /// Whether direct I/O can be tested here; says aloud where it cannot.
-fn direct(place: &RealPlace) -> bool {
-    let possible = place.admits(&Workload::default()).is_ok();
+fn direct(backend: &RealTarget) -> bool {
+    let possible = backend.admits(&Workload::default()).is_ok();
     if !possible {
         assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "no direct I/O here");
         eprintln!("skipped: the build folder is on a file system without direct I/O");
@@ -52,14 +54,14 @@ fn direct(place: &RealPlace) -> bool {
 #[test]
 fn every_engine_and_cache_setting_gives_a_whole_record() {
     let folder = folder();
-    let mut place = place(folder.path());
-    let direct = direct(&place);
+    let mut backend = backend(folder.path());
+    let direct = direct(&backend);
     for cache in Cache::ALL.iter().filter(|cache| !cache.direct() || direct) {
         for engine in [EngineName::Auto, EngineName::Sync, EngineName::Pool] {
             for rw in [Rw::Read, Rw::Randread, Rw::Randwrite, Rw::Randmixed] {
                 let workload =
                     Workload { rw, engine, cache: *cache, bs: Bytes(16384), iodepth: 4, ..Workload::default() };
-                let record = run(&mut place, workload, Pass::Plain);
+                let record = run(&mut backend, workload, Pass::Plain);
                 assert!(record.ios > 0 && record.errors.is_empty(), "{workload}: {:?}", record.errors);
                 assert_eq!(record.bytes, record.ios * 16384, "{workload}");
                 assert_eq!(record.latency.count(), record.ios, "{workload}");
@@ -69,14 +71,14 @@ fn every_engine_and_cache_setting_gives_a_whole_record() {
             }
         }
     }
-    drop(place);
+    drop(backend);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
 }
 
 #[test]
 fn buffered_reads_begin_with_an_empty_page_cache_and_visit_each_block_once() {
     let folder = folder();
-    let mut place = place(folder.path());
+    let mut backend = backend(folder.path());
     for rw in [Rw::Read, Rw::Randread] {
         let workload = Workload { rw, cache: Cache::Both, bs: Bytes(MIB), iodepth: 2, ..Workload::default() };
         let run = Run {
@@ -87,7 +89,7 @@ fn buffered_reads_begin_with_an_empty_page_cache_and_visit_each_block_once() {
             runtime: Nanos(3_600_000_000_000),
             seed: 1,
         };
-        let record = measure(&mut place, &run, &AtomicBool::new(false)).unwrap();
+        let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
         assert_eq!(record.cached_bytes, Some(0));
         assert_eq!(record.bytes, 64 * MIB);
     }
@@ -98,12 +100,12 @@ fn a_warm_page_cache_holds_all_and_its_blocks_are_read_again_and_again() {
     let folder = folder();
     let file = folder.path().join("file");
     fs::write(&file, vec![1; MIB as usize]).unwrap();
-    let mut place = RealPlace::open(&file, &Wanted { size: None, ..wanted(false) }).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let mut backend = RealTarget::open(&file, &RealTargetOptions { size: None, ..wanted(false) }).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     for rw in [Rw::Read, Rw::Randread] {
-        let twist = Twist { page_cache: PageCache::Warm, ..Twist::default() };
-        let workload = Workload { rw, cache: Cache::Both, bs: Bytes(4096), iodepth: 4, twist, ..Workload::default() };
-        let record = run(&mut place, workload, Pass::Plain);
+        let options = WorkloadOptions { page_cache: PageCache::Warm, ..WorkloadOptions::default() };
+        let workload = Workload { rw, cache: Cache::Both, bs: Bytes(4096), iodepth: 4, options, ..Workload::default() };
+        let record = run(&mut backend, workload, Pass::Plain);
         assert!(record.cached_bytes.is_none_or(|bytes| bytes == MIB), "{:?}", record.cached_bytes);
         assert!(record.bytes > MIB, "{} bytes are no second time round", record.bytes);
     }
@@ -112,9 +114,9 @@ fn a_warm_page_cache_holds_all_and_its_blocks_are_read_again_and_again() {
 #[test]
 fn the_soakers_pass_has_both_bounds() {
     let folder = folder();
-    let mut place = place(folder.path());
+    let mut backend = backend(folder.path());
     let workload = Workload { cache: Cache::Both, engine: EngineName::Sync, ..Workload::default() };
-    let record = run(&mut place, workload, Pass::Soaker);
+    let record = run(&mut backend, workload, Pass::Soaker);
     let soaker = record.cpu.soaker.expect("a soaker's pass has its account");
     assert!(soaker.baseline_share > 0.0 && soaker.baseline_share <= 1.05, "{soaker:?}");
 }
@@ -122,11 +124,11 @@ fn the_soakers_pass_has_both_bounds() {
 #[test]
 fn threads_share_the_sequential_span_and_the_counts() {
     let folder = folder();
-    let mut place = place(folder.path());
+    let mut backend = backend(folder.path());
     let workload = Workload { cache: Cache::Both, threads: 4, bs: Bytes(MIB), iodepth: 2, ..Workload::default() };
     let run =
         Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(3_600_000_000_000), seed: 1 };
-    let record = measure(&mut place, &run, &AtomicBool::new(false)).unwrap();
+    let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
     assert_eq!(record.bytes, 64 * MIB, "each block is one thread's");
 }
 
@@ -135,14 +137,14 @@ fn what_is_not_ours_is_not_written() {
     let folder = folder();
     let file = folder.path().join("precious");
     fs::write(&file, vec![7u8; 4 * MIB as usize]).unwrap();
-    let small = Wanted { size: None, ..wanted(true) };
-    let error = RealPlace::open(&file, &small).err().expect("it is refused");
+    let small = RealTargetOptions { size: None, ..wanted(true) };
+    let error = RealTarget::open(&file, &small).err().expect("it is refused");
     assert!(matches!(&error, MeasureError::Target { .. }) && error.to_string().contains("--overwrite"), "{error}");
-    let reading = Wanted { writes: false, ..small };
-    let mut place = RealPlace::open(&file, &reading).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let reading = RealTargetOptions { writes: false, ..small };
+    let mut backend = RealTarget::open(&file, &reading).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     let workload = Workload { cache: Cache::Both, ..Workload::default() };
-    assert!(run(&mut place, workload, Pass::Plain).ios > 0);
+    assert!(run(&mut backend, workload, Pass::Plain).ios > 0);
     assert_eq!(fs::read(&file).unwrap(), vec![7u8; 4 * MIB as usize]);
 }
 
@@ -153,22 +155,55 @@ fn what_cannot_be_is_said_in_one_sentence() {
     fs::write(&empty, "").unwrap();
     let cases = [
         (folder.path().join("nowhere"), wanted(false), "does not exist"),
-        (empty, Wanted { size: None, ..wanted(false) }, "is empty"),
-        (folder.path().to_path_buf(), Wanted { size: Some(Bytes(1 << 60)), ..wanted(true) }, "ask for less"),
-        (folder.path().to_path_buf(), Wanted { size: Some(Bytes(MIB)), ..wanted(true) }, "--size 1MiB is too little"),
+        (empty, RealTargetOptions { size: None, ..wanted(false) }, "is empty"),
+        (folder.path().to_path_buf(), RealTargetOptions { size: Some(Bytes(1 << 60)), ..wanted(true) }, "ask for less"),
+        (
+            folder.path().to_path_buf(),
+            RealTargetOptions { size: Some(Bytes(MIB)), ..wanted(true) },
+            "--size 1MiB is too little",
+        ),
         ("/dev/null".into(), wanted(false), "neither a regular file nor a block device"),
     ];
     for (path, wanted, expected) in cases {
-        let error = RealPlace::open(&path, &wanted).err().expect("it is refused").to_string();
+        let error = RealTarget::open(&path, &wanted).err().expect("it is refused").to_string();
         assert!(error.contains(expected), "{error}");
         assert!(!error.contains('\n'));
     }
-    let place = place(folder.path());
-    if direct(&place) {
+    let backend = backend(folder.path());
+    if direct(&backend) {
         let odd = Workload { bs: Bytes(3000), ..Workload::default() };
-        let error = place.admits(&odd).unwrap_err().to_string();
+        let error = backend.admits(&odd).unwrap_err().to_string();
         assert!(error.contains("--bs 3000") && error.contains("multiple of"), "{error}");
     }
     let huge = Workload { bs: Bytes(128 * MIB), ..Workload::default() };
-    assert!(place.admits(&huge).unwrap_err().to_string().contains("the target holds"));
+    assert!(backend.admits(&huge).unwrap_err().to_string().contains("the target holds"));
+}
+
+#[test]
+fn a_file_with_holes_is_refused_or_filled() {
+    let folder = folder();
+    let path = folder.path().join("sparse");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(3 * MIB + 1000).unwrap();
+    let options = |overwrite| RealTargetOptions { size: None, overwrite, ..wanted(false) };
+    let ready = |overwrite| {
+        let mut backend = RealTarget::open(&path, &options(overwrite))?;
+        backend.make_ready(None, &AtomicBool::new(false)).map(|()| backend)
+    };
+    let refusal = match ready(false) {
+        Err(refusal) => refusal.to_string(),
+        Ok(_) => {
+            assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "no extents here");
+            return eprintln!("skipped: the build folder's file system does not tell its extents");
+        }
+    };
+    assert!(refusal.contains("never written") && refusal.contains("--overwrite"), "{refusal}");
+    assert_eq!(fs::read(&path).unwrap(), vec![0; 3 * MIB as usize + 1000], "what may not be written to is not");
+    let backend = ready(true).unwrap();
+    assert!(backend.environment().notes.iter().any(|note| note.contains("was filled")));
+    let filled = fs::read(&path).unwrap();
+    assert_eq!(filled.len() as u64, 3 * MIB + 1000);
+    assert!(filled.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
+    drop(backend);
+    assert!(ready(false).unwrap().environment().notes.is_empty(), "it has no holes any more");
 }

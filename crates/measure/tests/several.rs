@@ -1,27 +1,31 @@
-//! Are several paths one target? Counts, bytes and protections, not speeds; and bytes that are verified.
+//! Checks that several paths are one target: counts, bytes and protections, not speeds; and bytes that are verified.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use measure::{MeasureError, Place, RealPlace, Wanted, measure};
-use record::Record;
-use spec::{Bytes, Cache, EngineName, Join, Nanos, Pass, Run, Rw, Several, Twist, Workload};
+use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, TargetBackend, measure};
+use halfpower_record::Record;
+use halfpower_spec::{
+    Bytes, Cache, EngineName, Nanos, Pass, Run, Rw, Several, VolumeLayout, Workload, WorkloadOptions,
+};
 
 const MIB: u64 = 1 << 20;
 /// A member's bytes; no multiple of a chunk.
 const FILE_BYTES: u64 = 3 * MIB + 4096;
 const RUNTIME: Nanos = Nanos(30_000_000);
 
-fn wanted(overwrite: bool) -> Wanted {
-    Wanted {
+fn wanted(overwrite: bool) -> RealTargetOptions {
+    RealTargetOptions {
         size: None,
         writes: true,
         overwrite,
+        force_in_use: false,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),
+        silence: halfpower_measure::USUAL_SILENCE,
     }
 }
 
@@ -40,14 +44,14 @@ impl Files {
         Self { folder, paths }
     }
 
-    fn several(&self, join: Join) -> Several {
-        Several { join, members: self.paths.clone(), chunk: Several::USUAL_CHUNK }
+    fn several(&self, volume_layout: VolumeLayout) -> Several {
+        Several { volume_layout, members: self.paths.clone(), chunk: Several::USUAL_CHUNK }
     }
 
-    fn place(&self, join: Join) -> RealPlace {
-        let mut place = RealPlace::open_several(&self.several(join), &wanted(true)).unwrap();
-        place.make_ready(None, &AtomicBool::new(false)).unwrap();
-        place
+    fn backend(&self, volume_layout: VolumeLayout) -> RealTarget {
+        let mut backend = RealTarget::open_several(&self.several(volume_layout), &wanted(true)).unwrap();
+        backend.make_ready(None, &AtomicBool::new(false)).unwrap();
+        backend
     }
 
     fn change(&self, member: usize, offset: u64, bytes: &[u8]) {
@@ -62,35 +66,36 @@ impl Files {
     }
 }
 
-fn run(place: &mut RealPlace, workload: Workload) -> Record {
+fn run(backend: &mut RealTarget, workload: Workload) -> Record {
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: RUNTIME, seed: 5 };
-    measure(place, &run, &AtomicBool::new(false)).unwrap()
+    measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
 
-fn workload(rw: Rw, twist: Twist) -> Workload {
-    Workload { rw, bs: Bytes(16384), iodepth: 4, cache: Cache::Both, twist, ..Workload::default() }
+fn workload(rw: Rw, options: WorkloadOptions) -> Workload {
+    Workload { rw, bs: Bytes(16384), iodepth: 4, cache: Cache::Both, options, ..Workload::default() }
 }
 
-fn refusal(place: &RealPlace, workload: Workload) -> String {
-    place.admits(&workload).unwrap_err().to_string()
+fn refusal(backend: &RealTarget, workload: Workload) -> String {
+    backend.admits(&workload).unwrap_err().to_string()
 }
 
 #[test]
 fn every_join_and_engine_gives_a_whole_record() {
     let files = Files::new(3);
-    for join in [Join::Stripe, Join::Each, Join::Mirror] {
-        let mut place = files.place(Join::Stripe);
-        assert_eq!(place.environment().surroundings.members, 3);
-        assert_eq!(place.span_bytes(), 3 * MIB, "whole chunks of each member");
-        assert!(place.environment().notes.iter().any(|note| note.contains("member2")), "the members are named");
+    for volume_layout in [VolumeLayout::Stripe, VolumeLayout::Each, VolumeLayout::Mirror] {
+        let mut backend = files.backend(VolumeLayout::Stripe);
+        assert_eq!(backend.environment().capabilities.members, 3);
+        assert_eq!(backend.span_bytes(), 3 * MIB, "whole chunks of each member");
+        assert!(backend.environment().notes.iter().any(|note| note.contains("member2")), "the members are named");
         for engine in [EngineName::Auto, EngineName::Sync, EngineName::Pool] {
             for (rw, threads) in [(Rw::Read, 1), (Rw::Write, 2), (Rw::Randmixed, 2)] {
-                let twist = Twist { join: Some(join), members: 2, ..Twist::default() };
-                let workload = Workload { engine, threads, ..workload(rw, twist) };
-                let record = run(&mut place, workload);
+                let options =
+                    WorkloadOptions { volume_layout: Some(volume_layout), members: 2, ..WorkloadOptions::default() };
+                let workload = Workload { engine, threads, ..workload(rw, options) };
+                let record = run(&mut backend, workload);
                 assert!(record.ios > 0 && record.errors.is_empty(), "{workload}: {:?}", record.errors);
                 assert_eq!(record.bytes, record.ios * 16384, "{workload}");
-                let lanes = if join == Join::Each { 2 * threads } else { threads };
+                let lanes = if volume_layout == VolumeLayout::Each { 2 * threads } else { threads };
                 assert!(record.achieved_depth <= f64::from(4 * lanes) * 1.05, "{workload}: {}", record.achieved_depth);
             }
         }
@@ -105,15 +110,16 @@ fn folders_join_too_and_nothing_is_left_in_them() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let members: Vec<PathBuf> = ["a", "b"].map(|name| folder.path().join(name)).into();
     members.iter().for_each(|path| fs::create_dir(path).unwrap());
-    let several = Several { join: Join::Stripe, members: members.clone(), chunk: Several::USUAL_CHUNK };
-    let wanted = Wanted { size: Some(Bytes(64 * MIB)), ..wanted(false) };
-    let mut place = RealPlace::open_several(&several, &wanted).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let several =
+        Several { volume_layout: VolumeLayout::Stripe, members: members.clone(), chunk: Several::USUAL_CHUNK };
+    let wanted = RealTargetOptions { size: Some(Bytes(64 * MIB)), ..wanted(false) };
+    let mut backend = RealTarget::open_several(&several, &wanted).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     for rw in [Rw::Randwrite, Rw::Read] {
-        let record = run(&mut place, workload(rw, Twist { verify: true, ..Twist::default() }));
+        let record = run(&mut backend, workload(rw, WorkloadOptions { verify: true, ..WorkloadOptions::default() }));
         assert!(record.ios > 0 && record.errors.is_empty(), "{:?}", record.errors);
     }
-    drop(place);
+    drop(backend);
     for member in members {
         assert_eq!(fs::read_dir(member).unwrap().count(), 0);
     }
@@ -123,11 +129,13 @@ fn folders_join_too_and_nothing_is_left_in_them() {
 fn what_is_not_ours_stays_as_it_is() {
     let files = Files::new(2);
     let said =
-        |several: &Several, overwrite| RealPlace::open_several(several, &wanted(overwrite)).err().unwrap().to_string();
-    assert!(said(&files.several(Join::Stripe), false).contains("--overwrite"));
-    let twice = Several { members: vec![files.paths[0].clone(), files.paths[0].clone()], ..files.several(Join::Each) };
+        |several: &Several, overwrite| RealTarget::open_several(several, &wanted(overwrite)).err().unwrap().to_string();
+    assert!(said(&files.several(VolumeLayout::Stripe), false).contains("--overwrite"));
+    let twice =
+        Several { members: vec![files.paths[0].clone(), files.paths[0].clone()], ..files.several(VolumeLayout::Each) };
     assert!(said(&twice, true).contains("named twice"));
-    let missing = Several { members: vec![files.paths[0].clone(), "/nowhere".into()], ..files.several(Join::Each) };
+    let missing =
+        Several { members: vec![files.paths[0].clone(), "/nowhere".into()], ..files.several(VolumeLayout::Each) };
     assert!(said(&missing, true).contains("does not exist"));
     assert!(files.bytes(0).iter().chain(&files.bytes(1)).all(|byte| *byte == 1));
 }
@@ -135,16 +143,23 @@ fn what_is_not_ours_stays_as_it_is() {
 #[test]
 fn what_cannot_be_asked_is_said_in_a_sentence() {
     let files = Files::new(2);
-    let place = files.place(Join::Stripe);
-    let turned = |twist| workload(Rw::Read, twist);
-    assert!(refusal(&place, turned(Twist { members: 3, ..Twist::default() })).contains("has 2 members"));
-    let verified = turned(Twist { verify: true, ..Twist::default() });
-    assert!(refusal(&place, Workload { bs: Bytes(1000), ..verified }).contains("512"));
-    let single = RealPlace::open(Path::new(&files.paths[0]), &wanted(true)).unwrap();
-    let mirror = turned(Twist { join: Some(Join::Mirror), ..Twist::default() });
+    let backend = files.backend(VolumeLayout::Stripe);
+    let turned = |options| workload(Rw::Read, options);
+    assert!(
+        refusal(&backend, turned(WorkloadOptions { members: 3, ..WorkloadOptions::default() }))
+            .contains("has 2 members")
+    );
+    let verified = turned(WorkloadOptions { verify: true, ..WorkloadOptions::default() });
+    assert!(refusal(&backend, Workload { bs: Bytes(1000), ..verified }).contains("512"));
+    // A file that is measured is in use, also by ourselves.
+    let in_use = RealTarget::open(Path::new(&files.paths[0]), &wanted(true)).err().unwrap().to_string();
+    assert!(in_use.contains("is locked by process") && in_use.contains("--force-in-use"), "{in_use}");
+    drop(backend);
+    let single = RealTarget::open(Path::new(&files.paths[0]), &wanted(true)).unwrap();
+    let mirror = turned(WorkloadOptions { volume_layout: Some(VolumeLayout::Mirror), ..WorkloadOptions::default() });
     assert!(refusal(&single, mirror).contains("mirror:A,B"));
-    let only_read = Wanted { writes: false, ..wanted(false) };
-    let only_read = RealPlace::open(Path::new(&files.paths[0]), &only_read).unwrap();
+    let only_read = RealTargetOptions { writes: false, ..wanted(false) };
+    let only_read = RealTarget::open(Path::new(&files.paths[0]), &only_read).unwrap();
     assert!(refusal(&only_read, verified).contains("--overwrite"));
 }
 
@@ -155,23 +170,23 @@ fn only(record: &Record, kind: &str) -> bool {
 
 #[test]
 fn verified_reads_find_what_was_changed_behind_their_back() {
-    for join in [Join::Each, Join::Stripe, Join::Mirror] {
+    for volume_layout in [VolumeLayout::Each, VolumeLayout::Stripe, VolumeLayout::Mirror] {
         let files = Files::new(2);
-        let mut place = files.place(join);
-        let verified = |rw| workload(rw, Twist { verify: true, ..Twist::default() });
+        let mut backend = files.backend(volume_layout);
+        let verified = |rw| workload(rw, WorkloadOptions { verify: true, ..WorkloadOptions::default() });
         for rw in [Rw::Read, Rw::Randwrite, Rw::Write, Rw::Randmixed, Rw::Randread] {
-            let record = run(&mut place, verified(rw));
-            assert!(record.ios > 0 && record.errors.is_empty(), "{join} {rw}: {:?}", record.errors);
+            let record = run(&mut backend, verified(rw));
+            assert!(record.ios > 0 && record.errors.is_empty(), "{volume_layout} {rw}: {:?}", record.errors);
         }
         // A buffered read visits every block; the first member's first block and the second one's second are damaged.
         files.change(0, 77, &[0x55]);
-        let found = run(&mut place, verified(Rw::Read));
-        let of_mirror = join == Join::Mirror;
+        let found = run(&mut backend, verified(Rw::Read));
+        let of_mirror = volume_layout == VolumeLayout::Mirror;
         // A mirror reads one of its copies; the other's faults show when it is read back.
-        assert!(only(&found, "corrupt") || of_mirror, "{join}: {:?}", found.errors);
-        if join == Join::Each {
+        assert!(only(&found, "corrupt") || of_mirror, "{volume_layout}: {:?}", found.errors);
+        if volume_layout == VolumeLayout::Each {
             files.change(1, 16384, &files.bytes(1)[..16384]);
-            let found = run(&mut place, verified(Rw::Read));
+            let found = run(&mut backend, verified(Rw::Read));
             assert!(found.errors.contains_key("misdirected"), "{:?}", found.errors);
         }
     }
@@ -180,8 +195,8 @@ fn verified_reads_find_what_was_changed_behind_their_back() {
 #[test]
 fn other_writes_end_what_is_known_and_the_next_verified_run_begins_anew() {
     let files = Files::new(2);
-    let mut place = files.place(Join::Stripe);
-    let twist = |verify, members| Twist { verify, members, ..Twist::default() };
+    let mut backend = files.backend(VolumeLayout::Stripe);
+    let options = |verify, members| WorkloadOptions { verify, members, ..WorkloadOptions::default() };
     for (verify, members, rw) in [
         (true, 2, Rw::Randwrite),
         (false, 2, Rw::Randwrite),
@@ -190,7 +205,7 @@ fn other_writes_end_what_is_known_and_the_next_verified_run_begins_anew() {
         (false, 2, Rw::Read),
         (true, 2, Rw::Read),
     ] {
-        let record = run(&mut place, workload(rw, twist(verify, members)));
+        let record = run(&mut backend, workload(rw, options(verify, members)));
         assert!(record.errors.is_empty(), "{rw} verified {verify}: {:?}", record.errors);
     }
 }
@@ -198,10 +213,10 @@ fn other_writes_end_what_is_known_and_the_next_verified_run_begins_anew() {
 #[test]
 fn both_copies_of_a_mirror_hold_what_was_written() {
     let files = Files::new(2);
-    let mut place = files.place(Join::Mirror);
-    let record = run(&mut place, workload(Rw::Write, Twist { verify: true, ..Twist::default() }));
+    let mut backend = files.backend(VolumeLayout::Mirror);
+    let record = run(&mut backend, workload(Rw::Write, WorkloadOptions { verify: true, ..WorkloadOptions::default() }));
     assert!(record.errors.is_empty(), "{:?}", record.errors);
-    drop(place);
+    drop(backend);
     let written = 3 * MIB as usize;
     assert!(files.bytes(0)[..written] == files.bytes(1)[..written], "the copies differ");
     assert!(files.bytes(0)[..written] != vec![1; written]);
@@ -210,9 +225,9 @@ fn both_copies_of_a_mirror_hold_what_was_written() {
 #[test]
 fn an_interrupted_read_back_says_so() {
     let files = Files::new(2);
-    let mut place = files.place(Join::Mirror);
-    let workload = workload(Rw::Write, Twist { verify: true, ..Twist::default() });
+    let mut backend = files.backend(VolumeLayout::Mirror);
+    let workload = workload(Rw::Write, WorkloadOptions { verify: true, ..WorkloadOptions::default() });
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: RUNTIME, seed: 5 };
     let stop = AtomicBool::new(true);
-    assert!(matches!(measure(&mut place, &run, &stop), Err(MeasureError::Interrupted)));
+    assert!(matches!(measure(&mut backend, &run, &stop), Err(MeasureError::Interrupted)));
 }

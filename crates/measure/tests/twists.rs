@@ -1,54 +1,56 @@
-//! Does what a run turns beside the usual axes happen, and is it counted? On a real folder and in virtual time.
+//! Checks that each workload option has its effect and is counted, on a real folder and in virtual time.
 
 use std::sync::atomic::AtomicBool;
 
-use measure::{MeasureError, Place, RealPlace, SimulatedPlace, Wanted, measure};
-use record::{LaneRole, Record};
-use spec::{
-    Affinity, Bytes, Cache, EngineName, Fadvise, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk, Switch, Twist,
-    Workload,
+use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, measure};
+use halfpower_record::{LaneRole, Record};
+use halfpower_spec::{
+    Affinity, Bytes, Cache, EngineName, Fadvise, Nanos, PageCache, Pass, Region, Run, Rw, SimulatedDisk, Switch,
+    Workload, WorkloadOptions,
 };
 
 const MIB: u64 = 1 << 20;
 const SPAN: u64 = 64 * MIB;
 const LONG: Nanos = Nanos(3_600_000_000_000);
 
-fn run(place: &mut dyn Place, workload: Workload, runtime: Nanos) -> Record {
+fn run(backend: &mut dyn TargetBackend, workload: Workload, runtime: Nanos) -> Record {
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 5 };
-    measure(place, &run, &AtomicBool::new(false)).unwrap()
+    measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
 
 /// A folder, and a place in it that has laid its file out.
-fn real() -> (tempfile::TempDir, RealPlace) {
+fn real() -> (tempfile::TempDir, RealTarget) {
     // The build folder is on a disk; /tmp may be in memory.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let wanted = Wanted {
+    let wanted = RealTargetOptions {
         size: Some(Bytes(SPAN)),
         writes: true,
         overwrite: false,
+        force_in_use: false,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: 1,
         layout_limit: Nanos(60_000_000_000),
+        silence: halfpower_measure::USUAL_SILENCE,
     };
-    let mut place = RealPlace::open(folder.path(), &wanted).unwrap();
-    place.make_ready(None, &AtomicBool::new(false)).unwrap();
-    (folder, place)
+    let mut backend = RealTarget::open(folder.path(), &wanted).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
+    (folder, backend)
 }
 
 /// A disk that takes 100 us for a request and nothing for its bytes.
-fn simulated() -> SimulatedPlace {
-    SimulatedPlace::new(SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s").unwrap())
+fn simulated() -> SimulatedTarget {
+    SimulatedTarget::new(SimulatedDisk::from_constants("fixed=100us,rate=900000GB/s").unwrap())
 }
 
-fn buffered(twist: Twist) -> Workload {
-    Workload { cache: Cache::Both, bs: Bytes(64 * 1024), iodepth: 2, twist, ..Workload::default() }
+fn buffered(options: WorkloadOptions) -> Workload {
+    Workload { cache: Cache::Both, bs: Bytes(64 * 1024), iodepth: 2, options, ..Workload::default() }
 }
 
 #[test]
 fn flushes_are_counted_and_their_time_is_the_runs() {
-    let twist = Twist { fdatasync: 4, ..Twist::default() };
-    let workload = Workload { rw: Rw::Write, bs: Bytes(512), iodepth: 1, twist, ..Workload::default() };
+    let options = WorkloadOptions { fdatasync: 4, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Write, bs: Bytes(512), iodepth: 1, options, ..Workload::default() };
     let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
     // Four writes and a flush are 500 us, of which a flush takes as long as a request; 2,000 of them are a second.
     assert_eq!((record.syncs.count(), record.ios), (2_000, 8_000));
@@ -56,9 +58,9 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
     assert_eq!(record.elapsed_ns / 1_000, 1_000_100);
     assert_eq!((record.latency.max_ns() / 1_000, record.memory_mbps()), (100, None));
 
-    let (_folder, mut place) = real();
-    let workload = Workload { rw: Rw::Write, threads: 2, ..buffered(twist) };
-    let record = run(&mut place, workload, Nanos(30_000_000));
+    let (_folder, mut backend) = real();
+    let workload = Workload { rw: Rw::Write, threads: 2, ..buffered(options) };
+    let record = run(&mut backend, workload, Nanos(30_000_000));
     let (whole, rest) = (record.syncs.count() * 4, record.ios - record.syncs.count() * 4);
     assert!(whole > 0 && rest < 2 * 4, "{whole} writes are between flushes, {rest} are not");
     assert!(record.flush_ns > 0 && record.errors.is_empty());
@@ -66,36 +68,39 @@ fn flushes_are_counted_and_their_time_is_the_runs() {
 
 #[test]
 fn time_passes_between_requests() {
-    let twist = Twist { thinktime: Nanos(400_000), ..Twist::default() };
-    let workload = Workload { bs: Bytes(512), iodepth: 1, twist, ..Workload::default() };
+    let options = WorkloadOptions { thinktime: Nanos(400_000), ..WorkloadOptions::default() };
+    let workload = Workload { bs: Bytes(512), iodepth: 1, options, ..Workload::default() };
     let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
     assert_eq!((record.ios, record.latency.max_ns() / 1_000), (2_000, 100));
 
-    let (_folder, mut place) = real();
-    let twist = Twist { thinktime: Nanos(5_000_000), ..Twist::default() };
-    let record = run(&mut place, Workload { iodepth: 1, ..buffered(twist) }, Nanos(30_000_000));
+    let (_folder, mut backend) = real();
+    let options = WorkloadOptions { thinktime: Nanos(5_000_000), ..WorkloadOptions::default() };
+    let record = run(&mut backend, Workload { iodepth: 1, ..buffered(options) }, Nanos(30_000_000));
     assert!(record.ios >= 1 && record.ios <= 7, "{} requests in 30 ms with 5 ms between two", record.ios);
 }
 
 #[test]
 fn readers_beside_a_workload_are_counted_apart() {
-    for randoms in [1, 3] {
-        let twist = Twist { randoms, ..Twist::default() };
-        let workload = Workload { bs: Bytes(64 * 1024), iodepth: 1, twist, ..Workload::default() };
+    for random_readers in [1, 3] {
+        let options = WorkloadOptions { random_readers, ..WorkloadOptions::default() };
+        let workload = Workload { bs: Bytes(64 * 1024), iodepth: 1, options, ..Workload::default() };
         let record = run(&mut simulated(), workload, Nanos(1_000_000_000));
         // One disk serves in turn: a request of the workload, then one of each reader.
-        let own = 10_000 / (1 + u64::from(randoms));
+        let own = 10_000 / (1 + u64::from(random_readers));
         assert_eq!((record.ios, record.bytes), (own, own * 64 * 1024));
         assert_eq!(record.latency.count(), own);
         let beside = record.lanes[1];
-        assert_eq!((beside.role, beside.ios), (LaneRole::Random, own * u64::from(randoms)));
+        assert_eq!((beside.role, beside.ios), (LaneRole::Random, own * u64::from(random_readers)));
         assert_eq!(beside.bytes, beside.ios * 8192);
         assert!(record.cpu.ios >= record.ios + beside.ios, "they are paid for");
-        assert!((record.beside_iops().unwrap() / 1e4 - f64::from(randoms) / f64::from(1 + randoms)).abs() < 1e-3);
+        assert!(
+            (record.beside_iops().unwrap() / 1e4 - f64::from(random_readers) / f64::from(1 + random_readers)).abs()
+                < 1e-3
+        );
     }
 
-    let (_folder, mut place) = real();
-    let record = run(&mut place, buffered(Twist { randoms: 2, ..Twist::default() }), LONG);
+    let (_folder, mut backend) = real();
+    let record = run(&mut backend, buffered(WorkloadOptions { random_readers: 2, ..WorkloadOptions::default() }), LONG);
     let of = |role| record.lanes.iter().filter(move |lane| lane.role == role).collect::<Vec<_>>();
     assert_eq!((of(LaneRole::Own).len(), of(LaneRole::Random).len()), (1, 2));
     assert_eq!((record.bytes, of(LaneRole::Own)[0].bytes), (SPAN, SPAN), "they end with the workload");
@@ -104,36 +109,36 @@ fn readers_beside_a_workload_are_counted_apart() {
 
 #[test]
 fn streams_cover_what_one_stream_covers() {
-    let (_folder, mut place) = real();
+    let (_folder, mut backend) = real();
     for (streams, threads) in [(4, 1), (4, 2), (3, 1)] {
-        let twist = Twist { streams, ..Twist::default() };
-        let record = run(&mut place, Workload { threads, ..buffered(twist) }, LONG);
+        let options = WorkloadOptions { streams, ..WorkloadOptions::default() };
+        let record = run(&mut backend, Workload { threads, ..buffered(options) }, LONG);
         let blocks = 1024 / u64::from(streams * threads) * u64::from(streams * threads);
         assert_eq!((record.bytes, record.cached_bytes), (blocks * 64 * 1024, Some(0)), "{streams} x {threads}");
     }
-    let many = Workload { bs: Bytes(MIB), ..buffered(Twist { streams: 65, ..Twist::default() }) };
-    assert!(place.admits(&many).unwrap_err().to_string().contains("the target holds 64MiB"));
+    let many = Workload { bs: Bytes(MIB), ..buffered(WorkloadOptions { streams: 65, ..WorkloadOptions::default() }) };
+    assert!(backend.admits(&many).unwrap_err().to_string().contains("the target holds 64MiB"));
 }
 
 #[test]
 fn a_warm_page_cache_holds_what_is_used_and_no_more() {
-    let (_folder, mut place) = real();
+    let (_folder, mut backend) = real();
     let region = Some(Region { from: Bytes(4 * MIB), bytes: Bytes(2 * MIB) });
-    let twist = Twist { region, page_cache: PageCache::Warm, ..Twist::default() };
-    let record = run(&mut place, buffered(twist), Nanos(30_000_000));
+    let options = WorkloadOptions { region, page_cache: PageCache::Warm, ..WorkloadOptions::default() };
+    let record = run(&mut backend, buffered(options), Nanos(30_000_000));
     assert!(record.cached_bytes.is_none_or(|bytes| bytes == 2 * MIB), "{:?}", record.cached_bytes);
     assert!(record.bytes > 2 * MIB, "its blocks are read again and again");
-    let after = run(&mut place, buffered(Twist::default()), LONG);
+    let after = run(&mut backend, buffered(WorkloadOptions::default()), LONG);
     assert_eq!((after.cached_bytes, after.bytes), (Some(0), SPAN), "the next run begins with an empty one again");
 }
 
 #[test]
 fn advice_reaches_the_kernel_with_every_engine() {
-    let (_folder, mut place) = real();
+    let (_folder, mut backend) = real();
     for engine in [EngineName::Auto, EngineName::Sync, EngineName::Pool] {
         for fadvise in [Fadvise::Sequential, Fadvise::Random] {
-            let twist = Twist { fadvise, ..Twist::default() };
-            let record = run(&mut place, Workload { engine, ..buffered(twist) }, LONG);
+            let options = WorkloadOptions { fadvise, ..WorkloadOptions::default() };
+            let record = run(&mut backend, Workload { engine, ..buffered(options) }, LONG);
             assert_eq!((record.bytes, record.errors.len()), (SPAN, 0), "{engine} {fadvise}");
         }
     }
@@ -141,16 +146,17 @@ fn advice_reaches_the_kernel_with_every_engine() {
 
 #[test]
 fn lanes_stay_on_their_processor() {
-    let (_folder, mut place) = real();
-    let workload = |affinity| Workload { threads: 2, ..buffered(Twist { affinity, ..Twist::default() }) };
-    let all = run(&mut place, workload(Affinity::All), Nanos(10_000_000));
+    let (_folder, mut backend) = real();
+    let workload =
+        |affinity| Workload { threads: 2, ..buffered(WorkloadOptions { affinity, ..WorkloadOptions::default() }) };
+    let all = run(&mut backend, workload(Affinity::All), Nanos(10_000_000));
     assert!(all.lanes.iter().all(|lane| lane.cpu.is_none()));
-    let usable = os::processor::usable();
+    let usable = halfpower_os::processor::usable();
     let mut seats = Vec::new();
     for affinity in [Affinity::One, Affinity::Interrupt, Affinity::Other] {
-        match place.admits(&workload(affinity)) {
+        match backend.admits(&workload(affinity)) {
             Ok(()) => {
-                let record = run(&mut place, workload(affinity), Nanos(10_000_000));
+                let record = run(&mut backend, workload(affinity), Nanos(10_000_000));
                 assert!(record.lanes.windows(2).all(|pair| pair[0].cpu == pair[1].cpu), "{affinity}");
                 seats.push((affinity, record.lanes[0].cpu.expect("a processor") as usize));
             }
@@ -161,36 +167,36 @@ fn lanes_stay_on_their_processor() {
     if let [_, (_, interrupt), (_, other)] = seats[..] {
         assert_ne!(interrupt, other);
     }
-    assert_eq!(os::processor::usable(), usable, "this thread may run where it could before");
+    assert_eq!(halfpower_os::processor::usable(), usable, "this thread may run where it could before");
     assert_eq!(seats.is_empty(), usable.len() < 2);
 }
 
 #[test]
 fn what_cannot_be_turned_is_refused_by_its_flag() {
-    let (_folder, place) = real();
+    let (_folder, backend) = real();
     let simulated = simulated();
-    let usual = Twist::default();
-    let refused = |place: &dyn Place, workload: Workload, flag: &str| {
-        let error = place.admits(&workload).unwrap_err();
+    let usual = WorkloadOptions::default();
+    let refused = |backend: &dyn TargetBackend, workload: Workload, flag: &str| {
+        let error = backend.admits(&workload).unwrap_err();
         assert!(matches!(error, MeasureError::Unfit { .. }) && error.to_string().contains(flag), "{error}");
     };
-    refused(&place, Workload { rw: Rw::Randread, ..buffered(Twist { streams: 2, ..usual }) }, "--streams");
+    refused(&backend, Workload { rw: Rw::Randread, ..buffered(WorkloadOptions { streams: 2, ..usual }) }, "--streams");
     refused(
-        &place,
-        Workload { cache: Cache::Device, ..buffered(Twist { fadvise: Fadvise::Random, ..usual }) },
+        &backend,
+        Workload { cache: Cache::Device, ..buffered(WorkloadOptions { fadvise: Fadvise::Random, ..usual }) },
         "--fadvise",
     );
-    for (twist, flag) in [
-        (Twist { affinity: Affinity::Interrupt, ..usual }, "--affinity"),
-        (Twist { page_cache: PageCache::Warm, ..usual }, "--page-cache"),
-        (Twist { fadvise: Fadvise::Sequential, ..usual }, "--fadvise"),
-        (Twist { wce: Some(Switch::Off), ..usual }, "--wce"),
+    for (options, flag) in [
+        (WorkloadOptions { affinity: Affinity::Interrupt, ..usual }, "--affinity"),
+        (WorkloadOptions { page_cache: PageCache::Warm, ..usual }, "--page-cache"),
+        (WorkloadOptions { fadvise: Fadvise::Sequential, ..usual }, "--fadvise"),
+        (WorkloadOptions { write_cache: Some(Switch::Off), ..usual }, "--write-cache"),
     ] {
-        refused(&simulated, buffered(twist), flag);
+        refused(&simulated, buffered(options), flag);
     }
-    let threads = Workload { threads: 2, rw: Rw::Write, ..buffered(Twist { fdatasync: 1, ..usual }) };
+    let threads = Workload { threads: 2, rw: Rw::Write, ..buffered(WorkloadOptions { fdatasync: 1, ..usual }) };
     refused(&simulated, threads, "--threads 1");
-    if let Err(why) = place.environment().surroundings.can("write cache") {
-        refused(&place, buffered(Twist { wce: Some(Switch::Off), ..usual }), &why);
+    if let Err(why) = backend.environment().capabilities.can("write cache") {
+        refused(&backend, buffered(WorkloadOptions { write_cache: Some(Switch::Off), ..usual }), &why);
     }
 }

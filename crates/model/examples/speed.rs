@@ -1,11 +1,11 @@
-//! How many requests a second can be simulated on this machine? Prints a line for each kind of path.
+//! Prints how many requests a second this machine simulates on each kind of path.
 //!
 //! `cargo run --release -p halfpower-model --example speed`
 
 use std::time::Instant;
 
-use model::{DiskPath, Moment, Operation, Path, Setting, Submission, System, SystemError, systems};
-use spec::SimulatedDisk;
+use halfpower_model::{DiskPath, Moment, Operation, PathModel, Setting, Submission, System, SystemError, systems};
+use halfpower_spec::SimulatedDisk;
 
 const REQUESTS: u32 = 10_000_000;
 
@@ -31,13 +31,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn stack(name: &str, buffered: bool) -> Result<Box<dyn Path>, SystemError> {
+fn stack(name: &str, buffered: bool) -> Result<Box<dyn PathModel>, SystemError> {
     let text = systems().iter().find(|system| system.name == name).map_or("", |system| system.text);
     let setting = Setting { buffered, ..Setting::default() };
     Ok(Box::new(System::from_toml(text)?.path(&setting, 1)?))
 }
 
-fn time(name: &str, depth: u32, mut path: Box<dyn Path>) {
+fn time(name: &str, depth: u32, mut path: Box<dyn PathModel>) {
     let began = Instant::now();
     drive(path.as_mut(), depth);
     let millions = f64::from(REQUESTS) / began.elapsed().as_secs_f64() / 1e6;
@@ -45,7 +45,7 @@ fn time(name: &str, depth: u32, mut path: Box<dyn Path>) {
 }
 
 /// Keeps `depth` sequential requests of 4 KiB in flight until all have been taken.
-fn drive(path: &mut dyn Path, depth: u32) {
+fn drive(path: &mut dyn PathModel, depth: u32) {
     let mut next = 0;
     let mut request = |token| {
         next = (next + 4096) % (1 << 30);

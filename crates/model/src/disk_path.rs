@@ -1,4 +1,4 @@
-//! When does a request to a [`SimulatedDisk`] complete? Disks side by side, then a limiter that they share.
+//! Simulates a [`SimulatedDisk`]: disks side by side, then a limiter that they share.
 //!
 //! A request takes the disk that is free first, in order of submission: it starts at max(now, free) and is served
 //! for (fixed + length / rate) x jitter / speed. It then passes the limiter, in order of arrival there. The limiter
@@ -12,11 +12,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use spec::SimulatedDisk;
+use halfpower_spec::SimulatedDisk;
 
 use crate::prediction;
 use crate::variation::{self, Jitter};
-use crate::{Completed, Moment, Operation, Path, ProcessorTime, Submission};
+use crate::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
 
 const PS_PER_NS: f64 = 1e3;
 const PS_PER_S: f64 = 1e12;
@@ -138,7 +138,7 @@ impl DiskPath {
     }
 }
 
-impl Path for DiskPath {
+impl PathModel for DiskPath {
     fn submit(&mut self, now: Moment, request: Submission) {
         match request.operation {
             Operation::Read | Operation::Write => self.submit_transfer(now, request),

@@ -1,4 +1,4 @@
-//! What is a device that is known by its measurements alone? Constants for each way through it, as TOML in and out.
+//! Describes a device by constants that were fitted to a study, as TOML in and out.
 //!
 //! Nothing is said of what is inside. A request alone takes `fixed + size x per KiB`; requests leave no closer to one
 //! another than a gap, which is the largest of: that time over the requests that go side by side, the size over a
@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, Rate};
 use serde::{Deserialize, Serialize};
-use spec::{Bytes, Cache, Direction, Pattern, Rate};
 
 use crate::SystemError;
-use crate::system::{changed, constants, said};
+use crate::system::{MOST, changed, constants, said};
 
 const KIB: f64 = 1024.0;
 /// Most MiB of one device, so that the bytes of all that there may be are still a number: a PiB.
@@ -30,7 +30,7 @@ pub struct Fitted {
     pub shared: FittedShared,
     /// The ways through it, by pattern, cache setting and direction: `random-direct-read`.
     #[serde(default)]
-    pub path: BTreeMap<String, Passage>,
+    pub path: BTreeMap<String, PathConstants>,
 }
 
 /// The device itself.
@@ -70,7 +70,7 @@ impl FittedShared {
 /// One way through the device: what requests of one pattern, cache setting and direction meet.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Passage {
+pub struct PathConstants {
     /// Time of a request that is alone, whatever its size, in microseconds.
     pub fixed_us: f64,
     /// What each KiB adds to it.
@@ -101,7 +101,7 @@ pub struct Passage {
     pub unseen_us_per_kib: f64,
 }
 
-impl Passage {
+impl PathConstants {
     /// Time of a request of `bs` that is alone, in microseconds.
     pub fn alone_us(&self, bs: Bytes) -> f64 {
         self.fixed_us + self.us_per_kib * bs.0 as f64 / KIB
@@ -180,7 +180,7 @@ impl Fitted {
     }
 
     /// The way through of these settings, where it is known.
-    pub fn passage(&self, pattern: Pattern, cache: Cache, direction: Direction) -> Option<&Passage> {
+    pub fn passage(&self, pattern: Pattern, cache: Cache, direction: Direction) -> Option<&PathConstants> {
         self.path.get(&Self::key(pattern, cache, direction))
     }
 
@@ -207,7 +207,9 @@ impl Fitted {
             "from 1 to 1073741824, which is a PiB",
             |value| (1.0..=MOST_MIB).contains(&value),
         )?;
-        constants(&[("device.processors", f64::from(self.device.processors))], "at least 1", |value| value >= 1.0)?;
+        constants(&[("device.processors", f64::from(self.device.processors))], "from 1 to 4096", |value| {
+            (1.0..=MOST).contains(&value)
+        })?;
         let shared = [
             ("shared.read_mbps", self.shared.read_mbps.unwrap_or(1.0)),
             ("shared.write_mbps", self.shared.write_mbps.unwrap_or(1.0)),
@@ -215,7 +217,9 @@ impl Fitted {
         constants(&shared, "above 0", |value| value > 0.0 && value.is_finite())?;
         let unknown = self.path.keys().find(|key| !Self::keys().any(|known| known == **key));
         if let Some(key) = unknown {
-            return Err(SystemError::Text(format!("path.{key} is no pattern, cache and direction")));
+            return Err(SystemError::Text(format!(
+                "path.{key} does not name a pattern, a cache and a direction, such as path.random-direct-read"
+            )));
         }
         self.path.iter().try_for_each(|(key, passage)| {
             passage.check().map_err(|error| match error {
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
 
     fn fitted() -> Fitted {
-        let passage = Passage {
+        let passage = PathConstants {
             fixed_us: 80.0,
             us_per_kib: 2.0,
             side_by_side: Some(4.0),
@@ -271,7 +275,7 @@ mod tests {
             ceiling_iops: Some(40_000.0),
             charged_us: 2.0,
             wait_us: 6.0,
-            ..Passage::default()
+            ..PathConstants::default()
         };
         Fitted {
             about: "x".to_string(),

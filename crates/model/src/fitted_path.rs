@@ -1,4 +1,4 @@
-//! When does a request to a [`Fitted`] device complete? Several devices alike, what they share, and the processor.
+//! Simulates requests to [`Fitted`] devices: several alike, what they share, and the processor.
 //!
 //! A request, or all of it that a stripe lays on one device, takes its time alone. It then leaves its device no
 //! sooner than the device's gap after the one before it, and what all devices share no sooner than the bytes take
@@ -8,15 +8,15 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use spec::{Bytes, Cache, Direction, Pattern};
+use halfpower_spec::{Bytes, Cache, Direction, Pattern};
 
-use crate::{Completed, Fitted, Moment, Operation, Passage, Path, ProcessorTime, Submission};
+use crate::{Completed, Fitted, Moment, Operation, PathConstants, PathModel, ProcessorTime, Submission};
 
 const PS_PER_US: f64 = 1e6;
 
 /// How a run uses the devices.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arrangement {
+pub struct MemberLayout {
     /// Devices at work.
     pub devices: u32,
     /// Bytes that a stripe lays on one device before the next has its turn; `None`: the second device begins where the
@@ -37,7 +37,7 @@ pub struct Arrangement {
 /// One direction's passage in the unit of the clock.
 #[derive(Debug, Clone, Copy)]
 struct Way {
-    passage: Passage,
+    passage: PathConstants,
     shared_ps_per_byte: f64,
     /// When the shared part last let something go.
     shared_free: Moment,
@@ -70,10 +70,10 @@ struct InFlight {
     writes: bool,
 }
 
-/// The path of a [`Fitted`] device under one [`Arrangement`], for one run.
+/// The path of a [`Fitted`] device under one [`MemberLayout`], for one run.
 #[derive(Debug)]
 pub struct FittedPath {
-    arrangement: Arrangement,
+    layout: MemberLayout,
     /// Reads and writes; `None` where the study knew none.
     ways: [Option<Way>; 2],
     processors: f64,
@@ -96,18 +96,18 @@ pub struct FittedPath {
 
 impl FittedPath {
     /// The path at rest. Requests of a direction that `fitted` does not know complete at once, so ask it first.
-    pub fn new(fitted: &Fitted, arrangement: Arrangement) -> Self {
+    pub fn new(fitted: &Fitted, layout: MemberLayout) -> Self {
         let way = |direction| {
-            let passage = *fitted.passage(arrangement.pattern, arrangement.cache, direction)?;
+            let passage = *fitted.passage(layout.pattern, layout.cache, direction)?;
             let shared_ps_per_byte = fitted.shared.mbps(direction).map_or(0.0, |mbps| PS_PER_US / mbps);
             Some(Way { passage, shared_ps_per_byte, shared_free: Moment::default() })
         };
         Self {
             ways: [way(Direction::Read), way(Direction::Write)],
-            processors: f64::from(arrangement.threads.min(fitted.device.processors).max(1)),
-            devices: vec![Moment::default(); arrangement.devices.max(1) as usize],
-            shares: vec![0; arrangement.devices.max(1) as usize],
-            arrangement,
+            processors: f64::from(layout.threads.min(fitted.device.processors).max(1)),
+            devices: vec![Moment::default(); layout.devices.max(1) as usize],
+            shares: vec![0; layout.devices.max(1) as usize],
+            layout,
             paid: Moment::default(),
             agenda: BinaryHeap::new(),
             in_flight: Vec::new(),
@@ -122,7 +122,7 @@ impl FittedPath {
 
     /// Bytes that all devices hold together.
     pub fn bytes(&self) -> u64 {
-        self.arrangement.bytes * self.devices.len() as u64
+        self.layout.bytes * self.devices.len() as u64
     }
 
     fn alone_ps(&self, writes: bool, length: u32) -> u64 {
@@ -133,10 +133,10 @@ impl FittedPath {
     /// The device of a byte, and how many bytes from there on are its own.
     fn device_of(&self, offset: u64) -> (u32, u64) {
         let devices = self.devices.len() as u64;
-        match self.arrangement.chunk {
+        match self.layout.chunk {
             Some(chunk) => ((offset / chunk % devices) as u32, chunk - offset % chunk),
             None => {
-                let bytes = self.arrangement.bytes.max(1);
+                let bytes = self.layout.bytes.max(1);
                 (((offset / bytes).min(devices - 1)) as u32, bytes - offset % bytes)
             }
         }
@@ -196,7 +196,7 @@ impl FittedPath {
         let InFlight { bytes, writes, .. } = *request;
         if let Some(way) = &self.ways[usize::from(writes)] {
             let bs = Bytes(u64::from(bytes));
-            let depth = self.arrangement.depth.div_ceil(self.arrangement.threads.max(1));
+            let depth = self.layout.depth.div_ceil(self.layout.threads.max(1));
             let charged_us = way.passage.charged_us(bs, depth);
             self.spent_us[0] += charged_us;
             self.spent_us[1] += way.passage.unseen_us + way.passage.unseen_us_per_kib * bs.kib();
@@ -216,7 +216,7 @@ impl FittedPath {
     }
 }
 
-impl Path for FittedPath {
+impl PathModel for FittedPath {
     fn submit(&mut self, now: Moment, request: Submission) {
         self.clock = self.clock.max(now);
         if request.operation == Operation::Flush {

@@ -1,35 +1,38 @@
-//! How would a storage path answer? A discrete-event model of it in virtual time, pure and seeded.
+//! Models storage paths in virtual time, as seeded discrete-event simulations.
 //!
-//! Requests enter a [`Path`] at moments of virtual time and leave it as completions; what the processor spent
-//! on them is kept beside. [`DiskPath`] is the path of a [`spec::SimulatedDisk`], constants without parts; the
-//! prediction functions tell in closed form what it does once it has settled, so that a study of it has a truth to be
-//! held against. [`Stack`] is the path of a [`System`], a machine made of parts: host, cache, volume, buses, adapters
-//! and disks that turn, used as a [`Setting`] says. The machines of two published studies ship as [`systems`]. [`FittedPath`] is the path of a
-//! [`Fitted`] device, of which a study alone is known.
+//! Requests enter a [`PathModel`] at moments of virtual time and leave it as completions; the processor time that they
+//! cost is counted beside. There are three:
+//!
+//! - [`DiskPath`], the path of a [`halfpower_spec::SimulatedDisk`]: constants without parts. The prediction functions
+//!   give its settled behaviour in closed form, so that a study of it can be checked.
+//! - [`Stack`], the path of a [`System`]: a machine made of host, cache, volume, buses, adapters and disks, used as a
+//!   [`Setting`] says. The machines of two published studies ship as [`systems`].
+//! - [`FittedPath`], the path of a [`Fitted`] device: a model fitted to a study.
 
 mod disk_path;
+mod fate;
 mod fitted;
 mod fitted_path;
 mod moment;
 mod path;
 mod prediction;
-pub mod reproduce;
 mod setting;
 mod stack;
 mod system;
 mod variation;
 
 pub use disk_path::DiskPath;
-pub use fitted::{Fitted, FittedDevice, FittedShared, Passage};
-pub use fitted_path::{Arrangement, FittedPath};
+pub use fate::{Fate, Fates};
+pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};
+pub use fitted_path::{FittedPath, MemberLayout};
 pub use moment::Moment;
-pub use path::{Completed, Operation, Path, ProcessorTime, Submission};
+pub use path::{Completed, Operation, PathModel, ProcessorTime, Submission};
 pub use prediction::{
     ceiling, half_power_bs, latency, n_half_bytes, peak, processor_time, service_time_ns, throughput,
 };
 pub use setting::{Allocation, Array, Setting};
 pub use stack::{Observed, Stack};
 pub use system::{
-    Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, Rung, Shipped,
-    System, SystemError, Volume, systems,
+    Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder, Rung,
+    Shipped, System, SystemError, Volume, systems,
 };

@@ -1,10 +1,10 @@
-//! When does something happen in virtual time? A moment, in picoseconds from the clock's zero.
+//! Represents a moment of virtual time, in picoseconds from the clock's zero.
 //!
 //! Picoseconds, because whole nanoseconds would round the pace of a fast path by up to a part in a hundred; as
 //! integers, because the order of events has to be the same on every machine. Sums stop at the end of time (213
 //! days), so that no constants, however absurd, overflow.
 
-use spec::Nanos;
+use halfpower_spec::Nanos;
 
 const PS_PER_NS: u64 = 1000;
 

@@ -1,6 +1,6 @@
-//! What is a storage path to whoever drives it? Requests go in, completions come out, processor time adds up.
+//! Defines the contract of a storage path in virtual time: requests in, completions out, processor time counted.
 //!
-//! Whatever a system is made of, its outermost part is a [`Path`]; a part that passes requests on holds another.
+//! Whatever a system is made of, its outermost part is a [`PathModel`]; a part that passes requests on holds another.
 
 use crate::Moment;
 
@@ -59,14 +59,14 @@ impl ProcessorTime {
 ///
 /// The caller keeps the clock and never lets it go back: each submission and each pop happens at a moment no
 /// earlier than the ones before, a pop at the moment of its completion.
-pub trait Path: Send {
+pub trait PathModel: Send {
     /// Takes a request at the moment `now`.
     fn submit(&mut self, now: Moment, request: Submission);
 
     /// A moment before which no request leaves, if none is submitted before then; `None` when none is in flight.
     ///
     /// It may be earlier than the next completion, since a path of many parts finds that moment only by going there:
-    /// [`Path::next_by`] does.
+    /// [`PathModel::next_by`] does.
     fn next_completion(&self) -> Option<Moment>;
 
     /// When the next request leaves, if that is by `until` and none is submitted before then; `None` otherwise.

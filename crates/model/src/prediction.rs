@@ -1,10 +1,10 @@
-//! What does a [`SimulatedDisk`] do once it has settled? Closed forms, without noise and jitter.
+//! Predicts the settled behaviour of a [`SimulatedDisk`] in closed form, without noise and jitter.
 //!
 //! Constants, block size and depth enter; rates, times and block sizes leave. These are the truth that a study of
 //! the simulated disk has to find. Noise leaves the mean throughput as it is; jitter lowers it where disks and
 //! limiter are near balance, because a limiter that has stood idle does not catch up.
 
-use spec::{Bytes, Nanos, Rate, SimulatedDisk};
+use halfpower_spec::{Bytes, Nanos, Rate, SimulatedDisk};
 
 use crate::ProcessorTime;
 

@@ -1,4 +1,4 @@
-//! How is a system used in a run? What the application and the administrator choose, beside the requests themselves.
+//! Describes how a system is used in a run, beside the requests themselves.
 
 /// What a file goes through while it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

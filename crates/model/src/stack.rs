@@ -1,4 +1,4 @@
-//! How does a whole storage stack answer? Requests in, completions out, through every part that the system has.
+//! Simulates a whole storage stack: requests pass through every part that the system has.
 //!
 //! The stack is a discrete-event model. A request becomes one transfer (or, through the file system's cache, copies
 //! and transfers of the cache's own); a transfer is laid out as commands to disks; a command takes the bus to be
@@ -22,7 +22,7 @@ pub use observed::Observed;
 
 use crate::system::{System, SystemError};
 use crate::variation::generator;
-use crate::{Allocation, Array, Completed, Moment, Operation, Path, ProcessorTime, Setting, Submission};
+use crate::{Allocation, Array, Completed, Moment, Operation, PathModel, ProcessorTime, Setting, Submission};
 use agenda::{Agenda, Event};
 use file_cache::{FileCache, Purpose};
 use host::Host;
@@ -367,7 +367,17 @@ impl Stack {
     }
 }
 
-impl Path for Stack {
+impl System {
+    /// The path of this system at rest under `setting`; `seed` decides all that is random.
+    ///
+    /// # Errors
+    /// [`SystemError::Lacks`] where the setting asks for a part that the system has not.
+    pub fn path(&self, setting: &Setting, seed: u64) -> Result<Stack, SystemError> {
+        Stack::new(self, setting, seed)
+    }
+}
+
+impl PathModel for Stack {
     fn submit(&mut self, now: Moment, request: Submission) {
         self.run_until(now);
         self.clock = self.clock.max(now);

@@ -1,4 +1,4 @@
-//! What is a simulated machine made of? Text in, a checked [`System`] out, and the systems that ship with the crate.
+//! Parses a simulated machine into a checked [`System`].
 //!
 //! A system is a TOML file: one table for each part that a request passes, each constant with its unit in its name.
 //! The files that ship say beside each constant where it comes from or which figure it was fitted to.
@@ -11,31 +11,29 @@ use std::collections::BTreeMap;
 
 pub use ladder::Rung;
 pub use parts::{
-    Adapter, Bus, Cost, Disk, Evidence, FileCache, Gather, Host, Layout, Network, Pci, Relay, Reorder, System, Volume,
+    Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder,
+    System, Volume,
 };
 pub use shipped::{Shipped, systems};
-
-use crate::Setting;
-use crate::stack::Stack;
 
 /// Why a system cannot be built or asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     /// The text is no system: wrong TOML, an unknown or a missing key, a value of the wrong kind.
-    #[error("the system's text cannot be read: {0}; `halfpower systems` lists systems to start from")]
+    #[error("the machine's TOML cannot be read: {0}; `halfpower systems` lists machines to start from")]
     Text(String),
     /// A constant makes no sense.
-    #[error("the system's {what} is {value}; it has to be {wanted}")]
+    #[error("the machine's {what} is {value}; it must be {wanted}")]
     Constant {
         /// Its place in the text, such as `disk.rpm`.
         what: String,
         /// What it is.
         value: f64,
-        /// What it has to be.
+        /// What it must be.
         wanted: &'static str,
     },
     /// The setting asks for a part that the system lacks.
-    #[error("the system has no {0}; choose a setting without it, or add the part to the system's text")]
+    #[error("the machine has no {0}; choose a setting without it, or add the part to its TOML")]
     Lacks(&'static str),
 }
 
@@ -65,12 +63,44 @@ impl System {
         Ok(system)
     }
 
-    /// The path of this system at rest under `setting`; `seed` decides all that is random.
-    ///
-    /// # Errors
-    /// [`SystemError::Lacks`] where the setting asks for a part that the system has not.
-    pub fn path(&self, setting: &Setting, seed: u64) -> Result<Stack, SystemError> {
-        Stack::new(self, setting, seed)
+    /// Refuses numbers of parts that would fill the memory.
+    fn check_counts(&self) -> Result<(), SystemError> {
+        let counts = [
+            ("host.processors", self.host.processors),
+            ("disk.bands", self.disk.bands),
+            ("disk.heads", self.disk.heads),
+            ("disk.write_segments", self.disk.write_segments),
+            ("network.client_processors", self.network.as_ref().map_or(1, |network| network.client_processors)),
+        ];
+        constants(&counts.map(|(what, count)| (what, f64::from(count))), "from 1 to 4096", |value| {
+            (1.0..=MOST).contains(&value)
+        })
+    }
+
+    /// Refuses sizes whose bytes could not be counted.
+    fn check_sizes(&self) -> Result<(), SystemError> {
+        let (cache, volume, disk) = (&self.cache, &self.volume, &self.disk);
+        let network = |of: fn(&Network) -> Option<u64>| self.network.as_ref().and_then(of).unwrap_or(0);
+        let sizes = [
+            ("cache.unit_kib", cache.unit_kib),
+            ("cache.page_kib", cache.page_kib),
+            ("cache.ahead_kib", cache.ahead_kib),
+            ("cache.dirty_kib", cache.dirty_kib),
+            ("cache.grow_every_kib", cache.grow_every_kib.unwrap_or(0)),
+            ("cache.faulty_above_kib", cache.faulty_above_kib.unwrap_or(0)),
+            ("volume.split_kib", volume.split_kib),
+            ("volume.chunk_kib", volume.chunk_kib),
+            ("volume.mirror_turns_from_kib", volume.mirror_turns_from_kib.unwrap_or(0)),
+            ("disk.read_ahead_kib", disk.read_ahead_kib),
+            ("disk.write_buffer_kib", disk.write_buffer_kib),
+            ("disk.write_merge_kib", u64::from(disk.write_merge_kib)),
+            ("disk.write_batch_kib", disk.write_batch_kib),
+            ("network.write_stalls_above_kib", network(|network| network.write_stalls_above_kib)),
+            ("network.read_stalls_from_kib", network(|network| network.read_stalls_from_kib)),
+        ];
+        constants(&sizes.map(|(what, kib)| (what, kib as f64)), "below 4194304 (4 GiB)", |value| value < MOST_KIB)?;
+        let capacity = [("disk.capacity_gb", self.disk.capacity_gb)];
+        constants(&capacity, "at most 1000000", |value| value <= 1e6)
     }
 
     fn check(&self) -> Result<(), SystemError> {
@@ -96,6 +126,8 @@ impl System {
             ("cache.page_kib", self.cache.page_kib as f64),
         ];
         constants(&above_0, "above 0", |value| value > 0.0 && value.is_finite())?;
+        self.check_counts()?;
+        self.check_sizes()?;
         let times = [
             ("disk.track_to_track_ms", self.disk.track_to_track_ms),
             ("disk.settle_ms", self.disk.settle_ms),
@@ -120,13 +152,19 @@ impl System {
     }
 }
 
+/// The most of whatever a machine counts: each of them has an entry in memory.
+pub(crate) const MOST: f64 = 4096.0;
+
+/// What no size reaches, in KiB: its bytes are counted in 32 bits.
+const MOST_KIB: f64 = 4_194_304.0;
+
 /// Gives a constant, `part.constant`, another value in a table that has the part.
 pub(crate) fn changed(table: &mut toml::Table, key: &str, value: &str) -> Result<(), SystemError> {
     let (part, constant) = key.rsplit_once('.').unwrap_or(("", key));
     let mut inner = table;
     for name in part.split('.') {
         let Some(toml::Value::Table(next)) = inner.get_mut(name) else {
-            return Err(SystemError::Text(format!("{key} is no constant of a part that it has")));
+            return Err(SystemError::Text(format!("it has no constant {key}")));
         };
         inner = next;
     }

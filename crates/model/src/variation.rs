@@ -1,4 +1,4 @@
-//! How much does a speed or a time vary? Factors with mean 1, drawn from a seed.
+//! Draws seeded factors of mean 1, by which a speed or a time varies.
 //!
 //! Both kinds are log-normal, since a speed and a time stay above 0 whatever their spread. With a relative
 //! standard deviation c, the logarithm has variance ln(1 + c^2) and mean -ln(1 + c^2)/2 (Johnson, Kotz and

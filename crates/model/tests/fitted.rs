@@ -1,9 +1,9 @@
-//! Does the path of a fitted device do what its closed form says? Requests kept outstanding, one device and several.
+//! Checks the path of fitted devices against its closed form.
 
 use std::collections::BTreeMap;
 
-use model::{Arrangement, Fitted, FittedPath, Moment, Operation, Path, Submission};
-use spec::{Bytes, Cache, Direction, Pattern};
+use halfpower_model::{Fitted, FittedPath, MemberLayout, Moment, Operation, PathModel, Submission};
+use halfpower_spec::{Bytes, Cache, Direction, Pattern};
 
 const TEXT: &str = "about = 'x'
 [device]
@@ -33,8 +33,8 @@ fn fitted(changes: &[(&str, &str)]) -> Fitted {
     Fitted::with_constants(TEXT, &changes).unwrap()
 }
 
-fn arrangement(devices: u32, depth: u32) -> Arrangement {
-    Arrangement {
+fn layout(devices: u32, depth: u32) -> MemberLayout {
+    MemberLayout {
         devices,
         chunk: None,
         bytes: 1 << 30,
@@ -46,12 +46,12 @@ fn arrangement(devices: u32, depth: u32) -> Arrangement {
 }
 
 /// MB/s with `depth` requests outstanding, each slot on a device of its own in turn, after the first quarter.
-fn simulated(path: &mut FittedPath, arrangement: Arrangement, operation: Operation, bs: u32) -> f64 {
+fn simulated(path: &mut FittedPath, layout: MemberLayout, operation: Operation, bs: u32) -> f64 {
     let request = |token: u32| {
-        let offset = u64::from(token % arrangement.devices) * arrangement.bytes;
+        let offset = u64::from(token % layout.devices) * layout.bytes;
         Submission { token, operation, offset, length: bs }
     };
-    (0..arrangement.depth).for_each(|token| path.submit(Moment::default(), request(token)));
+    (0..layout.depth).for_each(|token| path.submit(Moment::default(), request(token)));
     let mut began = Moment::default();
     let mut now = Moment::default();
     for number in 0..REQUESTS {
@@ -77,9 +77,9 @@ fn what_is_simulated_is_the_closed_form() {
                     let bs = Bytes(kib * 1024);
                     let way = (Pattern::Random, Cache::Device, rw);
                     let expected = fitted.throughput(way, bs, depth, devices).unwrap().mbps();
-                    let arrangement = arrangement(devices, depth * devices);
-                    let mut path = FittedPath::new(&fitted, arrangement);
-                    let found = simulated(&mut path, arrangement, operation, bs.0 as u32);
+                    let layout = layout(devices, depth * devices);
+                    let mut path = FittedPath::new(&fitted, layout);
+                    let found = simulated(&mut path, layout, operation, bs.0 as u32);
                     let off = found / expected - 1.0;
                     assert!(off.abs() < 0.02, "{rw}, {bs}, {depth} deep, {devices}: {found}, not {expected}");
                 }
@@ -91,9 +91,9 @@ fn what_is_simulated_is_the_closed_form() {
 #[test]
 fn a_stripe_splits_requests_among_devices_and_waits_for_all() {
     let alone = [("path.random-direct-read.charged_us", "0"), ("path.random-direct-read.wait_us", "0")];
-    let arrangement = Arrangement { chunk: Some(64 << 10), ..arrangement(4, 1) };
+    let layout = MemberLayout { chunk: Some(64 << 10), ..layout(4, 1) };
     let time_us = |fitted: &Fitted, offset: u64, length: u32| {
-        let mut path = FittedPath::new(fitted, arrangement);
+        let mut path = FittedPath::new(fitted, layout);
         assert_eq!(path.bytes(), 4 << 30);
         path.submit(Moment::default(), Submission { token: 0, operation: Operation::Read, offset, length });
         let done = path.pop().unwrap();
@@ -115,7 +115,7 @@ fn a_stripe_splits_requests_among_devices_and_waits_for_all() {
 #[test]
 fn a_flush_waits_for_all_and_processor_time_adds_up() {
     let fitted = fitted(&[("path.random-direct-read.unseen_us", "2")]);
-    let mut path = FittedPath::new(&fitted, arrangement(1, 2));
+    let mut path = FittedPath::new(&fitted, layout(1, 2));
     let of = |token, operation, length| Submission { token, operation, offset: 0, length };
     path.submit(Moment::default(), of(0, Operation::Read, 4096));
     path.submit(Moment::default(), of(1, Operation::Read, 4096));

@@ -1,8 +1,10 @@
-//! Does a stack keep the contract of a path, whatever it is made of and however it is used?
+//! Checks that a stack keeps the contract of a path, whatever its parts and its use.
 
 use std::collections::HashSet;
 
-use model::{Allocation, Array, Completed, Moment, Operation, Path, Setting, Stack, Submission, System, systems};
+use halfpower_model::{
+    Allocation, Array, Completed, Moment, Operation, PathModel, Setting, Stack, Submission, System, systems,
+};
 
 fn system(name: &str) -> System {
     let text = systems().iter().find(|system| system.name == name).expect("a shipped system").text;
@@ -239,13 +241,13 @@ fn wrong_text_and_impossible_settings_are_refused_in_a_sentence() {
     let text = systems()[0].text;
     let refused = |text: &str| System::from_toml(text).unwrap_err().to_string();
     assert!(refused("about = 'nothing'").contains("missing field"));
-    assert!(refused(&text.replace("rpm = 7200", "rpm = 0")).contains("disk.rpm is 0; it has to be above 0"));
+    assert!(refused(&text.replace("rpm = 7200", "rpm = 0")).contains("disk.rpm is 0; it must be above 0"));
     assert!(refused(&text.replace("rpm = 7200", "revs = 7200")).contains("revs"));
     assert!(refused(&text.replace("issue_share = 0.6", "issue_share = 1.6")).contains("from 0 to 1"));
     let fireball = system("win2k-fireball");
     let mirror = Setting { array: Array::Mirror, disks: 2, ..Setting::default() };
     let error = fireball.path(&mirror, 1).unwrap_err().to_string();
-    assert!(error.contains("the system has no adapter that makes a mirror"), "{error}");
+    assert!(error.contains("the machine has no adapter that makes a mirror"), "{error}");
     let pio = Setting { pio: true, ..Setting::default() };
     assert!(system("win2k-atlas10k").path(&pio, 1).is_err());
 }
@@ -255,5 +257,19 @@ fn each_shipped_system_says_what_it_is_in_a_line() {
     for shipped in systems() {
         assert_eq!(shipped.about(), system(shipped.name).about);
         assert!(shipped.about().len() > 20 && shipped.about().len() < 110, "{}", shipped.about());
+    }
+}
+
+#[test]
+fn numbers_of_parts_that_would_fill_the_memory_are_refused() {
+    let keys = ["host.processors", "disk.bands", "disk.heads", "disk.write_segments", "network.client_processors"];
+    let text = systems().iter().find(|system| system.name == "win2k-gigabit").unwrap().text;
+    for key in keys {
+        let with = |value: &str| System::with_constants(text, &[(key.to_string(), value.to_string())].into());
+        assert!(with("2").is_ok(), "{key}");
+        for value in ["0", "1000000000"] {
+            let error = with(value).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains("must be "), "{key} = {value}: {error}");
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! Does a simulated path settle where it is predicted to, and vary as much as it is told to?
+//! Checks that a simulated path settles where it is predicted to and varies as much as it is told to.
 
-use model::{DiskPath, Moment, Operation, Path, Submission, throughput};
-use spec::{Bytes, SimulatedDisk};
+use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission, throughput};
+use halfpower_spec::{Bytes, SimulatedDisk};
 
 const WARM_UP: usize = 1000;
 
@@ -10,7 +10,7 @@ fn disk(constants: &str) -> SimulatedDisk {
 }
 
 /// Keeps `depth` requests in flight and gives the moments at which they leave.
-fn drive(path: &mut impl Path, bs: Bytes, depth: u32, requests: usize) -> Vec<Moment> {
+fn drive(path: &mut impl PathModel, bs: Bytes, depth: u32, requests: usize) -> Vec<Moment> {
     let request = |token| Submission { token, operation: Operation::Read, offset: 0, length: bs.0 as u32 };
     (0..depth).for_each(|token| path.submit(Moment::default(), request(token)));
     let mut left = Vec::with_capacity(requests);

@@ -1,8 +1,9 @@
-//! What did Linux have before io_uring? A context of its older asynchronous interface that owns buffers and files.
+//! Owns a context of Linux's older asynchronous interface with its buffers and files.
 //!
 //! Transfers enter by `io_submit`, each naming a slot; outcomes leave by `io_getevents`. Only direct I/O is
 //! asynchronous: through the page cache `io_submit` itself does the work, one request after the other.
 
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 use std::{io, mem, ptr};
@@ -38,6 +39,8 @@ pub struct Aio {
     in_flight_count: usize,
     /// Blocks to submit, oldest first.
     batch: Vec<*mut libc::iocb>,
+    /// Most of them that go out with one call.
+    most_in_a_call: usize,
     events: Vec<Event>,
     /// Outcomes that are known already: of transfers that were refused, and of those that made room.
     known: Vec<Reaped>,
@@ -99,7 +102,15 @@ impl Aio {
             batch: Vec::with_capacity(slots),
             events: vec![Event { data: 0, object: 0, result: 0, result2: 0 }; slots],
             known: Vec::with_capacity(slots),
+            most_in_a_call: usize::MAX,
         })
+    }
+
+    /// The same, with at most `batch` transfers to a call that submits (`None`: all that there are).
+    #[must_use]
+    pub fn in_batches(mut self, batch: Option<NonZeroU32>) -> Self {
+        self.most_in_a_call = batch.map_or(usize::MAX, |batch| batch.get() as usize);
+        self
     }
 
     /// Transfers submitted and not reaped yet.
@@ -131,14 +142,14 @@ impl Aio {
         }
     }
 
-    /// Marks the bytes of a slot as [`Buffers::stamp`] does.
+    /// Makes a write's bytes ready, as [`Buffers::stamp`] does.
     ///
     /// # Panics
     /// Where the slot is in flight, or there is none, or it holds less than `length`.
     #[inline]
-    pub fn stamp(&mut self, slot: u32, length: u32, serial: u64) {
+    pub fn stamp(&mut self, slot: u32, offset: u64, length: u32, serial: u64) {
         self.assert_free(slot);
-        self.buffers.stamp(slot, length as usize, serial);
+        self.buffers.stamp(slot, offset, length as usize, serial);
     }
 
     /// Sends out transfers; a refused one has its outcome at once.
@@ -160,7 +171,7 @@ impl Aio {
             block.aio_fildes = self.files[self.file_of_slot[index] as usize].as_fd().as_raw_fd() as u32;
             (block.aio_lio_opcode, block.aio_buf, block.aio_nbytes, block.aio_offset) = match action {
                 Action::Read => (PREAD, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
-                Action::Write => (PWRITE, self.buffers.pointer(slot) as u64, u64::from(length), offset as i64),
+                Action::Write => (PWRITE, self.buffers.outgoing_pointer(slot) as u64, u64::from(length), offset as i64),
                 Action::Flush => (FDSYNC, 0, 0, 0),
             };
             self.batch.push(&raw mut *block);
@@ -174,7 +185,8 @@ impl Aio {
     fn send(&mut self) -> io::Result<()> {
         let mut sent = 0;
         while sent < self.batch.len() {
-            let rest = &mut self.batch[sent..];
+            let end = self.batch.len().min(sent.saturating_add(self.most_in_a_call));
+            let rest = &mut self.batch[sent..end];
             // SAFETY: each block is in place during the call, and its buffer is the slot's, at least as long as the
             // transfer; the slot is lent out until the kernel gives it back, which `drop` waits for.
             let taken = unsafe {

@@ -1,39 +1,36 @@
-//! Where do the bytes of requests lie? One mapping cut into equal slots, each aligned for direct I/O.
+//! Holds the bytes of requests: one mapping cut into equal slots, each aligned for direct I/O.
 //!
 //! A count, a size and a seed enter. The slots are filled with data that neither compresses nor repeats, so that
 //! no device or file system can save itself the work.
 
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Arc;
 
-use memmap2::{Advice, MmapMut};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::OsError;
+use crate::buffer_memory::{Mapped, memory_bytes};
+use crate::payload::{Payload, Place, stamp};
+use crate::{BufferMemory, OsError};
 
 /// Slots begin at multiples of this, or of the page size where that is larger.
 const SLOT_ALIGNMENT: usize = 4096;
-/// Every block of this size in a written request carries a mark of its own.
-const STAMP_EVERY: usize = 4096;
-/// Bytes in a mark: the serial number under the seed, and the block's index in its request.
-const STAMP_BYTES: usize = 16;
-/// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
-const HUGE_PAGE: usize = 2 << 20;
-/// Mappings from this size on ask for huge pages: a request in one piece costs a device less than in 4 KiB pages.
-const HUGE_FROM: usize = 256 << 10;
-
 /// Equal, page-aligned slots of incompressible bytes in one anonymous mapping.
 pub struct Buffers {
     /// Slots are reached by this pointer and never through the mapping, whose reference would span those that the
     /// kernel is writing to.
     base: NonNull<u8>,
-    _mapping: MmapMut,
+    _mapping: Mapped,
     count: u32,
     bytes_each: usize,
     stride: usize,
     seed: u64,
+    /// What writes carry; `None` lets them carry what their slots hold.
+    payload: Option<Arc<Payload>>,
+    /// The place of each slot's last write in it.
+    places: Vec<Option<Place>>,
 }
 
 // SAFETY: the pointer leads into the mapping that moves along; the rules of references guard the slots.
@@ -50,6 +47,17 @@ impl Buffers {
     /// # Panics
     /// Where there are no slots, or no bytes in them.
     pub fn new(count: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
+        Self::in_memory(BufferMemory::default(), count, bytes_each, seed)
+    }
+
+    /// The same in such memory.
+    ///
+    /// # Errors
+    /// As [`Buffers::new`], and [`OsError::HugePages`] where huge pages are asked for and the kernel gives none.
+    ///
+    /// # Panics
+    /// As [`Buffers::new`].
+    pub fn in_memory(memory: BufferMemory, count: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
         assert!(count > 0 && bytes_each > 0, "buffers hold something");
         let memory_bytes = memory_bytes();
         let too_much = || OsError::Memory { count, bytes_each, memory_bytes };
@@ -58,15 +66,13 @@ impl Buffers {
         if total as u64 > memory_bytes / 2 {
             return Err(too_much());
         }
-        let mapped = if total >= HUGE_FROM { total.next_multiple_of(HUGE_PAGE) } else { total };
-        let mut mapping = MmapMut::map_anon(mapped).map_err(|_| too_much())?;
-        if total >= HUGE_FROM {
-            // Only advice: kernels without huge pages serve small ones.
-            let _ = mapping.advise(Advice::HugePage);
+        let mut mapping = Mapped::new(memory, total).map_err(|_| too_much())?;
+        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(mapping.bytes_mut());
+        if !mapping.is_as_asked() {
+            return Err(OsError::HugePages);
         }
-        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut mapping[..total]);
-        let base = NonNull::from(&mut mapping[..]).cast();
-        Ok(Self { base, _mapping: mapping, count, bytes_each, stride, seed })
+        let (base, payload, places) = (mapping.base(), None, Vec::new());
+        Ok(Self { base, _mapping: mapping, count, bytes_each, stride, seed, payload, places })
     }
 
     /// How many slots there are.
@@ -97,23 +103,60 @@ impl Buffers {
         unsafe { slice::from_raw_parts_mut(self.pointer(index), self.bytes_each) }
     }
 
-    /// Marks the first `length` bytes of a slot so that no two blocks written under different serial numbers, or
-    /// at different places of one request, are alike. The rest of each block stays as it is: random from the
-    /// start, or what the last read into the slot brought.
+    /// The same, with writes that carry `payload` instead of what their slots hold.
+    ///
+    /// # Panics
+    /// Where its places are smaller than the slots.
+    #[must_use]
+    pub fn carrying(mut self, payload: Arc<Payload>) -> Self {
+        self.places = (0..self.count).map(|_| None).collect();
+        self.payload = Some(payload);
+        self
+    }
+
+    /// Makes ready what a write of `length` bytes at `offset` will carry, so that no two blocks written under different
+    /// serial numbers, or at different places of one request, are alike. With a payload the slot gets the place of that
+    /// part of the file; otherwise its own bytes are marked.
     ///
     /// # Panics
     /// Where there is no such slot, or `length` is more than it holds.
     #[inline]
-    pub fn stamp(&mut self, index: u32, length: usize, serial: u64) {
-        let number = (self.seed ^ serial).to_le_bytes();
-        let blocks = self.slot_mut(index)[..length].chunks_mut(STAMP_EVERY);
-        for (block_index, block) in blocks.enumerate() {
-            let mut mark = [0; STAMP_BYTES];
-            mark[..8].copy_from_slice(&number);
-            mark[8..].copy_from_slice(&(block_index as u64).to_le_bytes());
-            let marked = block.len().min(STAMP_BYTES);
-            block[..marked].copy_from_slice(&mark[..marked]);
+    pub fn stamp(&mut self, index: u32, offset: u64, length: usize, serial: u64) {
+        let number = self.seed ^ serial;
+        let Some(payload) = &self.payload else {
+            return stamp(&mut self.slot_mut(index)[..length], number);
+        };
+        let held = &mut self.places[index as usize];
+        if let Some(place) = held.take() {
+            payload.give_back(place);
         }
+        payload.stamp(held.insert(payload.claim(offset)), length, number);
+    }
+
+    /// The bytes that a write by this slot carries, as [`Buffers::stamp`] left them.
+    ///
+    /// # Panics
+    /// Where there is no such slot.
+    #[inline]
+    pub fn outgoing(&self, index: u32) -> &[u8] {
+        match (&self.payload, self.places.get(index as usize)) {
+            (Some(payload), Some(Some(place))) => payload.bytes(place),
+            _ => self.slot(index),
+        }
+    }
+
+    /// Where these bytes begin, for the kernel.
+    #[inline]
+    pub(crate) fn outgoing_pointer(&self, index: u32) -> *mut u8 {
+        match (&self.payload, self.places.get(index as usize)) {
+            (Some(payload), Some(Some(place))) => payload.pointer(place),
+            _ => self.pointer(index),
+        }
+    }
+
+    /// The memory that writes are made from beside the slots, for the kernel.
+    pub(crate) fn payload_extent(&self) -> Option<(*mut u8, usize)> {
+        self.payload.as_ref().map(|payload| payload.extent())
     }
 
     /// Where a slot begins, for the kernel.
@@ -127,12 +170,6 @@ impl Buffers {
 
 fn slot_alignment() -> usize {
     rustix::param::page_size().max(SLOT_ALIGNMENT)
-}
-
-/// Main memory of the machine in bytes.
-pub(crate) fn memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
 #[cfg(test)]
@@ -172,12 +209,12 @@ mod tests {
         buffers.slot_mut(0).fill(0);
         let mut seen = HashSet::new();
         for serial in 0..100 {
-            buffers.stamp(0, 16384, serial);
+            buffers.stamp(0, 0, 16384, serial);
             for block in buffers.slot(0).chunks(4096) {
                 assert!(seen.insert(block.to_vec()), "serial {serial} repeats a block");
             }
         }
-        buffers.stamp(0, 512, 1000);
+        buffers.stamp(0, 0, 512, 1000);
         assert!(seen.insert(buffers.slot(0)[..4096].to_vec()), "a request below a block is marked too");
     }
 

@@ -1,4 +1,4 @@
-//! What time is it, as cheaply as it can be told? Nanoseconds since the process first asked.
+//! Tells the time as cheaply as it can be told, in nanoseconds since the process first asked.
 //!
 //! The time stamp counter is read where it runs at a constant rate, CLOCK_MONOTONIC elsewhere. The counter is
 //! calibrated once a process, by the first [`Clock`], and each later one checks it against CLOCK_MONOTONIC over all the

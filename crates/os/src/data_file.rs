@@ -1,4 +1,4 @@
-//! What do requests reach? A file that vanishes with its process, a file that was there, or a block device.
+//! Opens what requests reach: a file that vanishes with its process, a file that was there, or a block device.
 //!
 //! A folder or a path enters; a [`DataFile`] leaves, which prepares the data and hands out one [`RunFile`] for each
 //! way of reaching it. Page cache and extents of a data file are asked about in `page_cache` and `extents`.
@@ -10,11 +10,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{AtFlags, FallocateFlags, SeekFrom, StatxFlags};
+use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::mounts::mounted_at;
-use crate::{Buffers, DeviceNumber, Mode, OsError, RunFile};
+use crate::{DeviceNumber, Mode, OsError, RunFile};
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,21 +29,14 @@ pub enum Kind {
     Other,
 }
 
-/// What direct requests have to be multiples of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Alignment {
-    /// Of the buffer's address, in bytes.
-    pub memory_bytes: u32,
-    /// Of offset and length, in bytes.
-    pub offset_bytes: u32,
-}
-
 /// The data that runs work on. As long as it lives, a device opened for writing is claimed against mounting.
 #[derive(Debug)]
 pub struct DataFile {
     file: File,
     kind: Kind,
     path: PathBuf,
+    /// Whether it may be written to; reopening keeps that.
+    writable: bool,
 }
 
 /// What `path` leads to, links followed.
@@ -90,10 +83,17 @@ impl DataFile {
             .custom_flags(libc::O_TMPFILE | libc::O_EXCL)
             .open(folder);
         let file = match unnamed {
-            Err(error) if no_unnamed_files(&error) && folder.is_dir() => unlinked_in(folder).map_err(refused)?,
+            Err(error) if no_unnamed_files(&error) && folder.is_dir() => {
+                return Self::of_unlinked(folder).map_err(refused);
+            }
             other => other.map_err(refused)?,
         };
-        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf() })
+        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true })
+    }
+
+    fn of_unlinked(folder: &Path) -> io::Result<Self> {
+        let file = unlinked_in(folder)?;
+        Ok(Self { file, kind: Kind::Regular, path: folder.to_path_buf(), writable: true })
     }
 
     /// A file or a block device that is already there. A device opened for writing is claimed, so that one that
@@ -114,12 +114,20 @@ impl DataFile {
         let action = if writable { "written to" } else { "read" };
         let refused = |error| OsError::of("open", action, path, error);
         let file = OpenOptions::new().read(true).write(writable).custom_flags(claim).open(path).map_err(refused)?;
-        Ok(Self { file, kind, path: path.to_path_buf() })
+        if writable && kind == Kind::Regular {
+            // Held as long as this lives, so that another run sees the file in use; not every file system has locks.
+            let _ = file.try_lock();
+        }
+        Ok(Self { file, kind, path: path.to_path_buf(), writable })
     }
 
     /// Whether it is a regular file or a block device.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.writable
     }
 
     /// Where it is: its path, or the folder of an unnamed file.
@@ -190,6 +198,9 @@ impl DataFile {
     }
 
     pub(crate) fn reopen_with(&self, mode: Mode, more_flags: i32) -> Result<RunFile, OsError> {
+        if mode.write && !self.writable {
+            return Err(OsError::ReadOnly { path: self.path.clone() });
+        }
         let flag = |wanted: bool, flag| if wanted { flag } else { 0 };
         let flags = more_flags | flag(mode.direct, libc::O_DIRECT) | flag(mode.durable, libc::O_DSYNC);
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
@@ -199,30 +210,9 @@ impl DataFile {
             Err(error) if mode.direct && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
                 Err(OsError::NoDirect { path: self.path.clone() })
             }
+            Err(_) if !has_proc() => Err(OsError::NoProc { path: self.path.clone() }),
             Err(error) => Err(OsError::of("open", if mode.write { "written to" } else { "read" }, &self.path, error)),
         }
-    }
-
-    /// What direct requests have to be aligned to; `None` where there is no direct I/O, also where a file system
-    /// in memory only pretends. Surest once the file has data.
-    ///
-    /// # Errors
-    /// Where the file cannot be opened once more.
-    pub fn direct_alignment(&self) -> Result<Option<Alignment>, OsError> {
-        if self.kind == Kind::Regular && self.is_in_memory() {
-            return Ok(None);
-        }
-        let direct = match self.reopen(Mode { direct: true, ..Mode::default() }) {
-            Err(OsError::NoDirect { .. }) => return Ok(None),
-            other => other?,
-        };
-        let told = rustix::fs::statx(&self.file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
-        if let Some(told) = told.filter(|told| told.stx_mask & StatxFlags::DIOALIGN.bits() != 0) {
-            let (memory_bytes, offset_bytes) = (told.stx_dio_mem_align, told.stx_dio_offset_align);
-            return Ok((offset_bytes > 0).then_some(Alignment { memory_bytes, offset_bytes }));
-        }
-        let block_bytes = self.logical_block_bytes().or_else(|| smallest_direct_read(&direct)).unwrap_or(4096);
-        Ok(Some(Alignment { memory_bytes: block_bytes, offset_bytes: block_bytes }))
     }
 
     /// The block device it is, or that it lies on.
@@ -232,23 +222,6 @@ impl DataFile {
     pub fn device(&self) -> Result<DeviceNumber, OsError> {
         let metadata = self.file.metadata().map_err(|error| OsError::of("fstat", "looked at", &self.path, error))?;
         Ok(DeviceNumber::of(if self.kind == Kind::Block { metadata.rdev() } else { metadata.dev() }))
-    }
-
-    fn is_in_memory(&self) -> bool {
-        const TMPFS: i64 = 0x0102_1994;
-        const RAMFS: i64 = 0x8584_58f6;
-        #[allow(clippy::unnecessary_cast, reason = "its type differs between architectures")]
-        rustix::fs::fstatfs(&self.file).is_ok_and(|system| matches!(system.f_type as i64, TMPFS | RAMFS))
-    }
-
-    fn logical_block_bytes(&self) -> Option<u32> {
-        if self.kind == Kind::Block {
-            return rustix::fs::ioctl_blksszget(&self.file).ok();
-        }
-        let folder = self.device().ok()?.sysfs();
-        // A partition has no queue of its own; its whole device is the folder above.
-        let texts = ["queue", "../queue"].map(|queue| folder.join(queue).join("logical_block_size"));
-        texts.iter().find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
     }
 
     fn refusal(&self, call: &'static str, error: Errno) -> OsError {
@@ -281,18 +254,15 @@ fn unlinked_in(folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The smallest direct read that is let through, for file systems that do not say what they want.
-fn smallest_direct_read(direct: &RunFile) -> Option<u32> {
-    let mut buffer = Buffers::new(1, 4096, 0).ok()?;
-    [512, 1024, 2048, 4096].into_iter().find(|bytes| {
-        let read = direct.read_at(&mut buffer.slot_mut(0)[..*bytes as usize], u64::from(*bytes));
-        read.is_ok_and(|came| came == *bytes as usize)
-    })
+/// Whether this process sees its own descriptors.
+fn has_proc() -> bool {
+    Path::new("/proc/self/fd").exists()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Buffers;
     use crate::skip::skip;
     use std::fs;
 
@@ -301,10 +271,7 @@ mod tests {
     #[test]
     fn an_unnamed_file_works_and_leaves_nothing() {
         let folder = tempfile::tempdir_in(HERE).unwrap();
-        for file in [
-            DataFile::unnamed_in(folder.path()).unwrap(),
-            DataFile { file: unlinked_in(folder.path()).unwrap(), kind: Kind::Regular, path: PathBuf::new() },
-        ] {
+        for file in [DataFile::unnamed_in(folder.path()).unwrap(), DataFile::of_unlinked(folder.path()).unwrap()] {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name while it lives");
             file.allocate(1 << 20).unwrap();
             file.write_all_at(b"bytes", 7).unwrap();
@@ -327,6 +294,7 @@ mod tests {
         fs::write(&path, b"keep").unwrap();
         let file = DataFile::open(&path, false).unwrap();
         assert!(file.write_all_at(b"lost", 0).is_err());
+        assert!(matches!(file.reopen(Mode { write: true, ..Mode::default() }), Err(OsError::ReadOnly { .. })));
         let run = file.reopen(Mode::default()).unwrap();
         assert_eq!(run.write_at(b"lost", 0).unwrap_err().raw_os_error(), Some(libc::EBADF));
         assert_eq!(fs::read(&path).unwrap(), b"keep");
@@ -348,40 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_memory_takes_no_direct_io() {
-        let Ok(file) = DataFile::unnamed_in(Path::new("/dev/shm")) else {
-            return skip("there is no /dev/shm to write to");
-        };
-        assert_eq!(file.direct_alignment().unwrap(), None);
-    }
-
-    #[test]
-    fn direct_requests_of_the_told_alignment_go_through() {
-        let file = DataFile::unnamed_in(Path::new(HERE)).unwrap();
-        file.write_all_at(&[7; 65536], 0).unwrap();
-        file.sync().unwrap();
-        let Some(alignment) = file.direct_alignment().unwrap() else {
-            return skip("the source folder's file system takes no direct I/O");
-        };
-        let run = file.reopen(Mode { direct: true, write: true, ..Mode::default() }).unwrap();
-        let mut buffers = Buffers::new(1, 65536, 0).unwrap();
-        let bytes = alignment.offset_bytes as usize;
-        assert_eq!(run.read_at(&mut buffers.slot_mut(0)[..bytes], bytes as u64).unwrap(), bytes);
-        assert_eq!(buffers.slot(0)[..bytes], vec![7; bytes]);
-        let off = run.read_at(&mut buffers.slot_mut(0)[..bytes], 1).unwrap_err();
-        assert_eq!(off.raw_os_error(), Some(libc::EINVAL));
-        let probed = smallest_direct_read(&run).unwrap();
-        assert!(probed as usize >= bytes && probed <= 4096, "told {bytes}, probed {probed}");
-        assert!(file.logical_block_bytes().is_none_or(|block| block as usize >= bytes.min(512)));
-    }
-
-    #[test]
     fn the_free_space_bounds_what_can_be_allocated() {
         let folder = Path::new(HERE);
         let free = free_bytes(folder).unwrap();
         assert!(free > 0);
-        let refusal = DataFile::unnamed_in(folder).unwrap().allocate(1 << 50).unwrap_err();
-        assert!(refusal.to_string().contains("no room for 1125899906842624 bytes"), "{refusal}");
+        let refusal = DataFile::unnamed_in(folder).unwrap().allocate(1 << 43).unwrap_err();
+        assert!(refusal.to_string().contains("no room for 8796093022208 bytes"), "{refusal}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Which block device is it? The number by which the kernel knows it leads into sysfs.
+//! Identifies block devices by the number that leads into sysfs.
 
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A block device's number, by which sysfs (`/sys/dev/block/MAJOR:MINOR`) knows it.
@@ -15,8 +16,13 @@ pub struct DeviceNumber {
 
 impl DeviceNumber {
     /// The two parts of a number as `stat` gives it.
-    pub(crate) fn of(number: u64) -> Self {
+    pub fn of(number: u64) -> Self {
         Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
+    }
+
+    /// The number of a device's node in `/dev`; `None` where nothing is there.
+    pub(crate) fn of_node(node: &Path) -> Option<Self> {
+        Some(Self::of(fs::metadata(node).ok()?.rdev()))
     }
 
     /// The folder in which sysfs describes the device; it need not exist.
@@ -29,9 +35,9 @@ impl DeviceNumber {
         (u64::from(self.major) << 20) | u64::from(self.minor & 0xf_ffff)
     }
 
-    /// Such as `254:0`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (major, minor) = text.split_once(':')?;
+    /// Reads `254:0`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.trim().split_once(':')?;
         Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 

@@ -1,4 +1,4 @@
-//! What did the operating system refuse? One sentence each: what, where, what to do.
+//! Says what the operating system refused, in one sentence each: what, where, what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,27 @@ pub enum OsError {
         path: PathBuf,
         /// What was wanted.
         wanted_bytes: u64,
+    },
+    /// The file would be larger than this process, or the file system, admits.
+    #[error(
+        "{} may not grow so large: raise the limit on file sizes (`ulimit -f`), or ask for a smaller --size",
+        path.display()
+    )]
+    TooLarge {
+        /// Where.
+        path: PathBuf,
+    },
+    /// There is no `/proc`, through which files are opened once more.
+    #[error("/proc is not mounted, and halfpower opens {} once more through it: mount it", path.display())]
+    NoProc {
+        /// What was to be opened.
+        path: PathBuf,
+    },
+    /// It was opened to be read.
+    #[error("{} was opened to be read and is not written to; add --overwrite if its contents may be lost", path.display())]
+    ReadOnly {
+        /// What was to be written to.
+        path: PathBuf,
     },
     /// Somebody else holds the device.
     #[error("{} is in use (mounted, swapped to, or part of another device): release it, or name another", path.display())]
@@ -61,6 +82,12 @@ pub enum OsError {
         /// Main memory of the machine.
         memory_bytes: u64,
     },
+    /// Huge pages are asked for and there are none.
+    #[error(
+        "the kernel gives no huge pages for the buffers: set /sys/kernel/mm/transparent_hugepage/enabled to madvise, \
+         or ask for --iomem pages"
+    )]
+    HugePages,
     /// io_uring is not to be had.
     #[error("io_uring cannot be used here: {why}")]
     IoUring {
@@ -104,7 +131,8 @@ impl OsError {
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENXIO) => Self::Missing { path },
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => Self::Denied { path, action, error },
-            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Self::Full { path, wanted_bytes: 0 },
+            Some(libc::EFBIG) => Self::TooLarge { path },
+            Some(libc::ENOSPC | libc::EDQUOT) => Self::Full { path, wanted_bytes: 0 },
             Some(libc::EBUSY | libc::ETXTBSY) => Self::Busy { path },
             _ => Self::Call { call, path, error },
         }

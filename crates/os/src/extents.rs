@@ -1,4 +1,4 @@
-//! Has every byte of a file been written? Holes and unwritten extents read as zeros without touching the device.
+//! Finds holes and unwritten extents, which read as zeros without touching the device.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What if a load or store on mapped memory meets no data? A copy that gives an error where the kernel sends SIGBUS.
+//! Copies to and from mapped memory, and gives an error where the kernel sends SIGBUS.
 //!
 //! A page of a mapped file that cannot be had (the file became shorter, the medium failed, the disk is full) ends a
 //! program by its usual rule. Here the thread says which range it copies in; a handler puts an empty page in the hole,

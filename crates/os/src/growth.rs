@@ -1,5 +1,4 @@
-//! How does a file come to its length? Blocks reserved and never written, blocks given back, writes that find the end
-//! by themselves.
+//! Reserves blocks of a file, gives them back, and opens it for writes that find its end themselves.
 
 use std::fs::OpenOptions;
 use std::os::fd::{AsFd, AsRawFd};
@@ -25,6 +24,9 @@ impl DataFile {
     /// # Errors
     /// What the system says.
     pub fn truncate(&self) -> Result<(), OsError> {
+        if !self.is_writable() {
+            return Err(OsError::ReadOnly { path: self.path().to_path_buf() });
+        }
         let link = format!("/proc/self/fd/{}", self.as_fd().as_raw_fd());
         let opened = OpenOptions::new().write(true).truncate(true).open(link);
         opened.map(drop).map_err(|error| OsError::of("open", "written to", self.path(), error))

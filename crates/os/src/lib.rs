@@ -3,46 +3,55 @@
 //! Plain values enter (paths, sizes, slots), owned handles and plain values leave; what the system refuses is an
 //! [`OsError`] of one sentence.
 
+pub mod address_space;
 pub mod aio;
+mod alignment;
+pub mod arena;
+mod buffer_memory;
 pub mod buffers;
 pub mod clock;
 pub mod data_file;
+pub mod descriptor;
 mod device;
 mod error;
 pub mod extents;
 mod fault;
+pub mod filesystem;
 mod growth;
+pub mod in_use;
 pub mod interrupt;
 pub mod loops;
 pub mod mapping;
-pub mod memory;
 pub mod mounts;
 pub mod page_cache;
+mod payload;
 pub mod polling;
 pub mod processor;
 pub mod ring;
-mod ring_entrance;
-mod ring_entry;
-mod ring_setup;
 mod run_file;
 #[cfg(test)]
 mod skip;
-mod trace_events;
-mod trace_instance;
-mod trace_page;
-pub mod tracing;
+pub mod switched;
+pub mod trace;
 mod transfer;
 
 pub use aio::Aio;
+pub use alignment::Alignment;
+pub use arena::Arena;
+pub use buffer_memory::BufferMemory;
 pub use buffers::Buffers;
 pub use clock::Clock;
-pub use data_file::{Alignment, DataFile, Kind};
+pub use data_file::{DataFile, Kind};
 pub use device::DeviceNumber;
 pub use error::OsError;
 pub use loops::{Streams, Vectors};
 pub use mapping::Mapping;
-pub use memory::Arena;
-pub use ring::{Ring, RingForm};
-pub use ring_setup::available as io_uring_available;
+pub use payload::Payload;
+pub use ring::{Ring, RingForm, available as io_uring_available};
 pub use run_file::{Mode, ReadOrder, RunFile};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};
+
+/// Puts back what killed processes of ours left switched, and says so, a sentence each.
+pub fn mend_switched() -> Vec<String> {
+    switched::mend(trace::remove_instance)
+}

@@ -1,5 +1,4 @@
-//! How fast do the processor's own instructions move memory? Loops that read, write and copy it, a word or a vector at
-//! a time, past the caches or through them.
+//! Reads, writes and copies memory with the processor's own instructions.
 //!
 //! Memory enters in whole turns: what a loop moves between two looks at its counter. Loads and ordinary stores are
 //! volatile, so that none is left out, joined with another or made a call of memset. Which vectors there are is asked

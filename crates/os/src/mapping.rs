@@ -1,4 +1,4 @@
-//! What if a file is memory? A shared mapping of a whole file or device: loads and stores instead of calls.
+//! Maps a whole file or device: loads and stores instead of calls.
 //!
 //! Copies enter and leave by offset, never past what was mapped; a page that cannot be had is an error of that copy.
 

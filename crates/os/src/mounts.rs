@@ -1,12 +1,29 @@
-//! Is a device mounted? Its number enters, the mount point of it or of one of its partitions leaves.
+//! Reads the mount table of this process.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::DeviceNumber;
 use crate::device::partitions;
+
+/// One line of the mount table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Number of its device; major 0 where there is none, or more than one.
+    pub number: DeviceNumber,
+    /// The folder of the file system that is seen at the mount point.
+    pub subtree: PathBuf,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// Kind of file system.
+    pub kind: String,
+    /// What was mounted: a device's path, a server's export, a word.
+    pub source: String,
+    /// Options of the mount and of the file system, each once.
+    pub options: String,
+}
 
 /// Where `device`, or a partition of it, is mounted in the view of this process; `None` where it is not.
 ///
@@ -15,32 +32,59 @@ pub fn mounted_at(device: DeviceNumber) -> Option<PathBuf> {
     let mountinfo = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let mut devices = partitions(&device.sysfs());
     devices.push(device);
-    mount_point_of(&mountinfo, &devices, |source| {
-        fs::metadata(source).ok().map(|metadata| DeviceNumber::of(metadata.rdev()))
-    })
+    mount_point_of(&parse(&mountinfo), &devices, DeviceNumber::of_node)
 }
 
-/// The first mount point in `mountinfo` whose device, or whose source in `/dev`, is one of `devices`.
+/// The first mount point whose device, or whose source in `/dev`, is one of `devices`.
 ///
 /// The source counts too because file systems over several devices show a number of their own.
 fn mount_point_of(
-    mountinfo: &[u8],
+    mounts: &[Mount],
     devices: &[DeviceNumber],
     number_of: impl Fn(&Path) -> Option<DeviceNumber>,
 ) -> Option<PathBuf> {
-    mountinfo.split(|byte| *byte == b'\n').find_map(|line| {
-        let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
-        let (number, mount_point) = (fields.get(2)?, fields.get(4)?);
-        let dash = fields.iter().position(|field| *field == b"-")?;
-        let source = fields.get(dash + 2).filter(|source| source.starts_with(b"/dev/")).map(|source| unescape(source));
-        let shown = std::str::from_utf8(number).ok().and_then(DeviceNumber::parse);
-        let found = [shown, source.and_then(|source| number_of(&source))];
-        found.iter().flatten().any(|number| devices.contains(number)).then(|| unescape(mount_point))
+    let is_one = |mount: &&Mount| {
+        let source = Some(Path::new(&mount.source)).filter(|source| source.starts_with("/dev"));
+        let numbers = [Some(mount.number), source.and_then(&number_of)];
+        numbers.iter().flatten().any(|number| devices.contains(number))
+    };
+    mounts.iter().find(is_one).map(|mount| mount.point.clone())
+}
+
+/// The mount table of `mountinfo`, in mount order; lines that cannot be read are left out.
+pub fn parse(mountinfo: &[u8]) -> Vec<Mount> {
+    mountinfo.split(|byte| *byte == b'\n').filter_map(mount).collect()
+}
+
+/// One line as described in proc_pid_mountinfo(5): any number of optional fields end at a lone `-`.
+fn mount(line: &[u8]) -> Option<Mount> {
+    let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let dash = fields.iter().position(|field| *field == b"-")?;
+    let (before, after) = (&fields[..dash], &fields[dash + 1..]);
+    let text = |field: &[u8]| String::from_utf8_lossy(&unescaped(field)).into_owned();
+    let path = |field: &[u8]| PathBuf::from(OsString::from_vec(unescaped(field)));
+    Some(Mount {
+        number: DeviceNumber::parse(std::str::from_utf8(before.get(2)?).ok()?)?,
+        subtree: path(before.get(3)?),
+        point: path(before.get(4)?),
+        kind: text(after.first()?),
+        source: text(after.get(1).unwrap_or(&&b""[..])),
+        options: merged(&text(before.get(5)?), &text(after.get(2).unwrap_or(&&b""[..]))),
     })
 }
 
-/// A field of mountinfo with its octal escapes (`\040` for a space) resolved.
-fn unescape(field: &[u8]) -> PathBuf {
+fn merged(mount: &str, file_system: &str) -> String {
+    let mut options: Vec<&str> = mount.split(',').collect();
+    for option in file_system.split(',') {
+        if !options.contains(&option) && !option.is_empty() {
+            options.push(option);
+        }
+    }
+    options.join(",")
+}
+
+/// Undoes the table's octal escapes of white space and backslashes, such as `\040`.
+pub(crate) fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, tail)) = rest.split_first() {
@@ -56,11 +100,26 @@ fn unescape(field: &[u8]) -> PathBuf {
             }
         }
     }
-    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+    bytes
+}
+
+/// The mount that an absolute `path` falls under.
+///
+/// Where `number` is known, mounts of another device are passed over; a btrfs subvolume has a number of its own
+/// that no mount shows, so where none fits, the path alone decides. Of two mounts on one point the later hides
+/// the earlier.
+pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: Option<DeviceNumber>) -> Option<&'a Mount> {
+    let nearest = |fits: &dyn Fn(&Mount) -> bool| {
+        let above = mounts.iter().filter(|mount| path.starts_with(&mount.point) && fits(mount));
+        above.max_by_key(|mount| mount.point.components().count())
+    };
+    number.and_then(|number| nearest(&|mount| mount.number == number)).or_else(|| nearest(&|_| true))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     const MOUNTS: &[u8] = b"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
@@ -69,7 +128,7 @@ mod tests {
         32 22 0:5 / /dev rw - devtmpfs devtmpfs rw\n";
 
     fn found(major: u32, minor: u32) -> Option<PathBuf> {
-        mount_point_of(MOUNTS, &[DeviceNumber { major, minor }], |source| {
+        mount_point_of(&parse(MOUNTS), &[DeviceNumber { major, minor }], |source| {
             (source == Path::new("/dev/sdc")).then_some(DeviceNumber { major: 8, minor: 32 })
         })
     }
@@ -105,5 +164,38 @@ mod tests {
             return crate::skip::skip("the root file system has no device of its own");
         }
         assert!(mounted_at(number).is_some(), "{number}");
+    }
+
+    const TABLE: &str = "\
+        1 0 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,discard\n\
+        2 1 8:2 / /data rw - xfs /dev/sda2 rw,noquota\n\
+        3 1 0:40 / /data rw,nosuid master:2 propagate_from:1 - tmpfs tmpfs rw,size=4k\n\
+        nonsense\n\
+        4 1 8:2 /sub /my\\040disk rw - xfs /dev/sda2 rw\n";
+
+    fn table() -> Vec<Mount> {
+        parse(TABLE.as_bytes())
+    }
+
+    #[test]
+    fn a_table_is_read_line_by_line() {
+        let table = table();
+        assert_eq!(table.len(), 4);
+        assert_eq!(table[0].options, "rw,relatime,discard");
+        assert_eq!(table[2].kind, "tmpfs");
+        assert_eq!(table[3].point, Path::new("/my disk"));
+        assert_eq!(table[3].subtree, Path::new("/sub"));
+    }
+
+    #[test]
+    fn the_longest_and_last_mount_wins_unless_the_number_says_otherwise() {
+        let table = table();
+        let kind = |path: &str, number| mount_of(&table, Path::new(path), number).map(|m| m.kind.as_str());
+        assert_eq!(kind("/home/x", None), Some("ext4"));
+        assert_eq!(kind("/database", None), Some("ext4"));
+        assert_eq!(kind("/data/x", None), Some("tmpfs"));
+        assert_eq!(kind("/data/x", DeviceNumber::parse("8:2")), Some("xfs"));
+        assert_eq!(kind("/data/x", DeviceNumber::parse("0:99")), Some("tmpfs"));
+        assert_eq!(kind("relative", None), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What does the page cache hold of a data file, and how is it made to let go?
+//! Asks what the page cache holds of a data file, and makes it let go.
 
 use std::io;
 use std::ops::Range;
@@ -112,6 +112,12 @@ impl DataFile {
         use std::os::fd::AsFd;
         self.as_fd().as_raw_fd()
     }
+}
+
+/// Pages that the kernel has written back since the machine started; 0 where it does not say.
+pub fn written_back_pages() -> u64 {
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    text.lines().find_map(|line| line.strip_prefix("nr_written ")?.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

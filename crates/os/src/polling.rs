@@ -1,4 +1,4 @@
-//! Can a device be polled for completions? Said by sysfs, and tried with one read.
+//! Finds out whether a device can be polled for completions.
 
 use std::fs;
 

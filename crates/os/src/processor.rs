@@ -1,4 +1,4 @@
-//! Where did the processors' time go? Charged to this process, spent by the machine, or lost by the soaker.
+//! Accounts for the processors' time: charged to this process, spent by the machine, or lost by the soaker.
 
 use std::fs;
 use std::io;

@@ -1,39 +1,38 @@
-//! How do many requests go out with one call? An io_uring that owns its buffers and its file.
+//! Owns an io_uring with its buffers and its files.
 //!
 //! Transfers enter, each naming a slot; their outcomes leave. A slot in flight belongs to the kernel: nobody can
 //! look into it, and nothing is let go of before the kernel has given it back.
 
+mod entrance;
+mod entry;
+mod form;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use entry::length_in;
+pub use form::RingForm;
+pub use setup::available;
+
 use std::io;
 use std::mem::ManuallyDrop;
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
 use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, opcode};
 
-use crate::ring_entrance::{Entrance, Visit};
-use crate::ring_entry::{Means, Slot, entry, reaped};
-use crate::ring_setup::{refusal, register, set_up};
 use crate::transfer::{file_of_slot, refuse_in_flight};
 use crate::{Buffers, OsError, Reaped, RunFile, Transfer};
+use entrance::{Entrance, Visit};
+use entry::{Means, Slot, entry, reaped};
+use setup::{refusal, register, set_up};
 
 /// Slots that the kernel lets a ring have.
 const MOST_SLOTS: u32 = 32768;
 /// The mark of a cancellation, which has no slot.
 const CANCELLATION: u64 = u64::MAX;
-
-/// In which form a ring works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RingForm {
-    /// The kernel is told of file and buffers once, and interrupts tell it of completions.
-    Registered,
-    /// The kernel is told of nothing beforehand.
-    Plain,
-    /// As registered, and a thread of the kernel polls the queue: no call submits.
-    Sqpoll,
-    /// As registered, and whoever waits polls the device; the file is direct, and its device can be polled.
-    Iopoll,
-}
 
 /// An io_uring with one slot for each of its entries and a file; or several, each with equally many of the slots; or
 /// none: then each transfer is a no-op.
@@ -50,6 +49,8 @@ pub struct Ring {
     slots: Vec<Slot>,
     in_flight: usize,
     queued: u32,
+    /// Most entries that go out with one call.
+    batch: u32,
     disabled: bool,
     means: Means,
 }
@@ -88,16 +89,20 @@ impl Ring {
         if !files.is_empty() && !is_plain {
             ring.submitter().register_files(&descriptors).map_err(|error| refusal(&error))?;
         }
+        let payload = buffers.payload_extent();
         let slot = |(slot, index): (u32, u32)| {
             let file = if is_plain { descriptors.get(index as usize).map_or(0, |file| *file as u32) } else { index };
-            Slot { bytes: buffers.pointer(slot), file, in_flight: false }
+            let bytes = buffers.pointer(slot);
+            // A payload is registered behind the slots.
+            let outgoing_index = if payload.is_some() { buffers.count() } else { slot } as u16;
+            Slot { bytes, outgoing: bytes, outgoing_index, file, in_flight: false }
         };
         let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
-        let addresses = slots.iter().map(|slot| slot.bytes);
+        let each = slots.iter().map(|slot| (slot.bytes, buffers.bytes_each()));
         let means = match files.is_empty() {
             true => Means::Nothing,
             false if is_plain => Means::Plain,
-            false if may_register && register(&ring, addresses, buffers.bytes_each()) => Means::Registered,
+            false if may_register && register(&ring, each.chain(payload)) => Means::Registered,
             false => Means::Unregistered,
         };
         Ok(Self {
@@ -110,8 +115,17 @@ impl Ring {
             slots,
             in_flight: 0,
             queued: 0,
+            batch: u32::MAX,
             means,
         })
+    }
+
+    /// The same, with at most `batch` transfers to a call that submits (`None`: all that are queued). From three in one
+    /// call on the kernel holds them back until it has seen them all (block plug), and may merge them.
+    #[must_use]
+    pub fn in_batches(mut self, batch: Option<NonZeroU32>) -> Self {
+        self.batch = batch.map_or(u32::MAX, NonZeroU32::get);
+        self
     }
 
     /// Whether the kernel holds the buffers mapped, which spares it work on each transfer. It does not where the
@@ -143,14 +157,15 @@ impl Ring {
         self.buffers.slot_mut(slot)
     }
 
-    /// Marks the bytes of a slot as [`Buffers::stamp`] does.
+    /// Makes a write's bytes ready, as [`Buffers::stamp`] does.
     ///
     /// # Panics
     /// Where the slot is in flight, or there is none, or it holds less than `length`.
     #[inline]
-    pub fn stamp(&mut self, slot: u32, length: u32, serial: u64) {
+    pub fn stamp(&mut self, slot: u32, offset: u64, length: u32, serial: u64) {
         self.assert_free(slot);
-        self.buffers.stamp(slot, length as usize, serial);
+        self.buffers.stamp(slot, offset, length as usize, serial);
+        self.slots[slot as usize].outgoing = self.buffers.outgoing_pointer(slot);
     }
 
     /// Queues transfers; they go out with the next [`Ring::submit_and_wait`].
@@ -210,10 +225,11 @@ impl Ring {
         if self.form == RingForm::Sqpoll {
             return self.wake_and_wait(least.min(self.in_flight), None);
         }
+        self.send_all_but_the_last_batch()?;
         loop {
             let least = least.min(self.in_flight) as u32;
             // SAFETY: the entries in the queue are good (see `push`).
-            match unsafe { self.entrance.enter(Visit { queued: self.queued, least, wakes: false, limit: None }) } {
+            match unsafe { self.entrance.enter(Visit { queued: self.queued, least, ..Visit::default() }) } {
                 Ok(taken) => self.queued -= taken,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => return Ok(()),
                 Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -223,6 +239,21 @@ impl Ring {
                 return Ok(());
             }
         }
+    }
+
+    /// Makes the calls that only submit; the last batch goes out with the call that waits.
+    #[inline]
+    fn send_all_but_the_last_batch(&mut self) -> io::Result<()> {
+        while self.queued > self.batch {
+            // SAFETY: the entries in the queue are good (see `push`).
+            match unsafe { self.entrance.enter(Visit { queued: self.batch, goes_on: true, ..Visit::default() }) } {
+                Ok(taken) => self.queued -= taken,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Whether [`Ring::submit_and_wait_at_most`] can be had: from Linux 5.11 on, and never where waiting is polling.
@@ -240,9 +271,10 @@ impl Ring {
         if self.form == RingForm::Sqpoll {
             return self.wake_and_wait(1, Some(limit));
         }
+        self.send_all_but_the_last_batch()?;
+        let visit = Visit { queued: self.queued, least: 1, limit: Some(limit), ..Visit::default() };
         // SAFETY: the entries in the queue are good (see `push`).
-        match unsafe { self.entrance.enter(Visit { queued: self.queued, least: 1, wakes: false, limit: Some(limit) }) }
-        {
+        match unsafe { self.entrance.enter(visit) } {
             Ok(taken) => self.queued -= taken,
             Err(error) if is_early(&error) => {}
             Err(error) if self.may_try_again(&error) => self.wait_for_one()?,
@@ -259,7 +291,7 @@ impl Ring {
             return Ok(());
         }
         // SAFETY: the entries in the queue are good (see `push`).
-        match unsafe { self.entrance.enter(Visit { queued: 0, least: least as u32, wakes, limit }) } {
+        match unsafe { self.entrance.enter(Visit { least: least as u32, wakes, limit, ..Visit::default() }) } {
             Err(error) if !is_early(&error) => Err(error),
             _ => Ok(()),
         }
@@ -285,7 +317,7 @@ impl Ring {
 
     fn wait_for_one(&self) -> io::Result<()> {
         // SAFETY: nothing is submitted.
-        match unsafe { self.entrance.enter(Visit { queued: 0, least: 1, wakes: false, limit: None }) } {
+        match unsafe { self.entrance.enter(Visit { least: 1, ..Visit::default() }) } {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
             _ => Ok(()),
         }
@@ -349,98 +381,4 @@ impl Drop for Ring {
 /// Whether a wait only ended before its outcome: a signal, or the limit.
 fn is_early(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ring_setup::{LEANEST, available, set_up_as};
-    use crate::skip::skip;
-    use crate::{Action, DataFile, Mode};
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::path::Path;
-
-    fn file() -> (DataFile, RunFile) {
-        let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let run = file.reopen(Mode { write: true, ..Mode::default() }).unwrap();
-        (file, run)
-    }
-
-    fn ring(count: u32, bytes_each: usize) -> Option<(DataFile, Ring)> {
-        if let Err(error) = available(RingForm::Registered) {
-            skip(&error.to_string());
-            return None;
-        }
-        let (file, run) = file();
-        Some((file, Ring::new(RingForm::Registered, Buffers::new(count, bytes_each, 1).unwrap(), Some(run)).unwrap()))
-    }
-
-    fn write(slot: u32, offset: u64, length: u32) -> Transfer {
-        Transfer { slot, action: Action::Write, offset, length }
-    }
-
-    fn outcomes(ring: &mut Ring) -> Vec<Reaped> {
-        let mut outcomes = Vec::new();
-        while ring.in_flight() > 0 {
-            ring.submit_and_wait(1).unwrap();
-            ring.reap(|reaped| outcomes.push(reaped));
-        }
-        outcomes
-    }
-
-    #[test]
-    fn a_slot_in_flight_can_be_neither_seen_nor_sent_again() {
-        let Some((_file, mut ring)) = ring(2, 4096) else { return };
-        ring.push([write(1, 0, 4096)]);
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.slot(1).len())).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.stamp(1, 16, 0))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(1, 0, 4096)]))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(0, 0, 4097)]))).is_err(), "longer than a slot");
-        assert!(catch_unwind(AssertUnwindSafe(|| ring.push([write(2, 0, 4096)]))).is_err(), "no such slot");
-        assert_eq!(ring.slot(0).len(), 4096);
-        assert_eq!(outcomes(&mut ring), [Reaped { slot: 1, result: Ok(4096) }]);
-        assert_eq!(ring.slot(1).len(), 4096);
-    }
-
-    #[test]
-    fn rings_of_older_kernels_and_small_limits_serve_as_well() {
-        for (flags, registered) in LEANEST.into_iter().flat_map(|flags| [(flags, false), (flags, true)]) {
-            let bare = match set_up_as(RingForm::Registered, flags, 4) {
-                Ok(bare) => bare,
-                Err(error) => return skip(&refusal(&error).to_string()),
-            };
-            let (file, run) = file();
-            let mut ring =
-                Ring::over(bare, RingForm::Registered, Buffers::new(4, 512, 1).unwrap(), vec![run], registered)
-                    .unwrap();
-            assert!(registered || !ring.has_registered_buffers());
-            ring.push([write(3, 512, 512)]);
-            assert_eq!(outcomes(&mut ring), [Reaped { slot: 3, result: Ok(512) }]);
-            let mut bytes = [0; 512];
-            file.read_at(&mut bytes, 512).unwrap();
-            assert_eq!(bytes, ring.slot(3));
-            ring.push([Transfer { slot: 0, action: Action::Read, offset: 512, length: 512 }]);
-            ring.push([Transfer { slot: 1, action: Action::Flush, offset: 0, length: 0 }]);
-            assert_eq!(outcomes(&mut ring).len(), 2);
-            assert_eq!(bytes, ring.slot(0));
-        }
-    }
-
-    #[test]
-    fn a_ring_on_a_strange_thread_is_an_error_and_leaves_no_dangling_buffer() {
-        let Some((file, mut ring)) = ring(4, 65536) else { return };
-        ring.submit_and_wait(0).unwrap();
-        let lean = ring.ring.params().is_setup_single_issuer();
-        let refused = std::thread::scope(|scope| {
-            let strange = scope.spawn(|| {
-                ring.push([write(0, 0, 65536)]);
-                let refused = ring.submit_and_wait(1).is_err();
-                drop(ring);
-                refused
-            });
-            strange.join().unwrap()
-        });
-        assert_eq!(refused, lean);
-        assert_eq!(file.size_bytes().unwrap(), if lean { 0 } else { 65536 });
-    }
 }

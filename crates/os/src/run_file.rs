@@ -1,5 +1,4 @@
-//! Through what do the requests of a run go? A data file opened in one mode: positioned reads, writes and flushes
-//! enter, the outcome of each leaves as the system gave it.
+//! Opens a data file in one mode for the requests of a run.
 
 use std::fs::File;
 use std::io;

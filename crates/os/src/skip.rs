@@ -1,4 +1,4 @@
-//! What does a test do whose real part is missing? It says so, or fails where nothing may be left out.
+//! Says that a test is skipped, or fails it where nothing may be left out.
 
 /// Says what is left out and why; a failure where `HALFPOWER_NO_SKIP` is set.
 pub(crate) fn skip(what: &str) {

@@ -1,5 +1,4 @@
-//! What is asked of the kernel's asynchronous interfaces, and what comes back? Words that a ring and its older
-//! brother share.
+//! Defines what is asked of the kernel's asynchronous interfaces and what comes back.
 
 /// What a transfer does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

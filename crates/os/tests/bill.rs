@@ -1,11 +1,12 @@
-//! Is the processor bill complete? What the kernel's own threads do for a ring is charged to the process that has it.
+//! Checks that the processor bill is complete: what the kernel's own threads do for a ring is charged to the process
+//! that has it.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use os::processor::{Times, charged, machine};
-use os::{Action, Buffers, DataFile, Mode, Ring, RingForm, Transfer, io_uring_available};
+use halfpower_os::processor::{Times, charged, machine};
+use halfpower_os::{Action, Buffers, DataFile, Mode, Ring, RingForm, Transfer, io_uring_available};
 
 fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");

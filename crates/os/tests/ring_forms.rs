@@ -1,10 +1,10 @@
-//! Do rings of every form, and their older brother, hold what they promise of slots and waits?
+//! Checks that rings of every form, and libaio, hold what they promise of slots and waits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use os::{Action, Aio, Buffers, DataFile, Mode, Reaped, Ring, RingForm, Transfer, aio, io_uring_available};
+use halfpower_os::{Action, Aio, Buffers, DataFile, Mode, Reaped, Ring, RingForm, Transfer, aio, io_uring_available};
 
 /// Forms that any device serves.
 const FORMS: [RingForm; 3] = [RingForm::Registered, RingForm::Plain, RingForm::Sqpoll];
@@ -131,7 +131,7 @@ fn the_older_brother_refuses_one_and_carries_the_rest() {
     assert_eq!(outcomes, [(0, Err(libc::EBADF)), (1, Ok(4096)), (2, Err(libc::EBADF)), (3, Ok(4096))]);
     assert_eq!(aio.in_flight(), 0);
     aio.submit([transfer(0, Action::Read)]).unwrap();
-    assert!(catch_unwind(AssertUnwindSafe(|| aio.stamp(0, 16, 0))).is_err(), "a slot in flight can be stamped");
+    assert!(catch_unwind(AssertUnwindSafe(|| aio.stamp(0, 0, 16, 0))).is_err(), "a slot in flight can be stamped");
     assert!(catch_unwind(AssertUnwindSafe(|| aio.submit([transfer(0, Action::Read)]))).is_err());
     aio.reap(1, None, |reaped| assert_eq!(reaped.result, Ok(4096))).unwrap();
 }

@@ -1,10 +1,10 @@
-//! What does `probe` see of the paths on the command line? Prints each as it is.
+//! Prints what `probe` finds for each path on the command line.
 
 use std::path::Path;
 
 fn main() {
     for path in std::env::args().skip(1) {
-        match probe::probe_path(&probe::Root::live(), Path::new(&path)) {
+        match halfpower_probe::probe_path(&halfpower_probe::Root::live(), Path::new(&path)) {
             Ok(environment) => println!("{path}: {environment:#?}"),
             Err(error) => eprintln!("{error}"),
         }

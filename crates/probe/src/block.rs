@@ -1,12 +1,12 @@
-//! Which disks carry the bytes? From a device's number to the whole disk, and through loop, md and dm devices
-//! down to what they stand on.
+//! Finds the disks that carry the bytes of a device, through partitions and loop, md and dm devices.
 //!
 //! Device numbers and mounts enter, a [`Stack`] of volumes and disks leaves.
 
 use std::path::{Path, PathBuf};
 
-use crate::mount::{Mount, mount_of};
-use crate::{DeviceNumber, Root};
+use crate::Root;
+use halfpower_os::DeviceNumber;
+use halfpower_os::mounts::{Mount, mount_of};
 
 /// Stacks deeper than this are not followed; the kernel itself allows no more than a few layers.
 const DEEPEST: usize = 12;

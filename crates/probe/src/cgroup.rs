@@ -1,12 +1,13 @@
-//! How much may this process ask of a disk? The I/O limits of its control group, version 2 and version 1.
+//! Reads the I/O limits of this process's control group, version 2 and version 1.
 //!
 //! Block devices enter, the tightest limit of each leaves with the place that sets it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::mount::Mount;
-use crate::{DeviceNumber, Root};
+use crate::Root;
+use halfpower_os::DeviceNumber;
+use halfpower_os::mounts::Mount;
 
 /// A limit and the control group that sets it.
 #[derive(Debug, Clone, PartialEq)]

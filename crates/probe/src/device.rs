@@ -1,10 +1,11 @@
-//! What is the block device? Model, transport, sizes and queue settings, from its folder in sysfs.
+//! Reads the facts of a block device from sysfs: model, transport, sizes and queue settings.
 
-use record::Device;
-use spec::Bytes;
+use halfpower_record::Device;
+use halfpower_spec::Bytes;
 
 use crate::Root;
 use crate::block::Disk;
+use crate::sysfs_path::numbered;
 
 /// sysfs counts a device's size in 512-byte sectors, whatever its own sector is
 /// (Documentation/ABI/stable/sysfs-block).
@@ -87,14 +88,9 @@ pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
     through.iter().find(|(prefix, _)| met(prefix)).map(|(_, word)| (*word).to_string())
 }
 
-/// Whether `name` is `prefix` and then a digit, so that `ata1` is meant and `ata_port` is not.
-pub(crate) fn numbered(name: &str, prefix: &str) -> bool {
-    name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
-
 /// `nvme` on PCIe, `nvme-tcp`, `nvme-rdma` or `nvme-fc` over a network.
 fn nvme_transport(root: &Root, disk: &Disk) -> String {
-    let ways = crate::link::ways(root, disk);
+    let ways = crate::sysfs_path::ways(root, disk);
     let fabric = ways.iter().find_map(|way| root.text(way.parent()?.join("transport")));
     match fabric.as_deref() {
         Some(fabric @ ("tcp" | "rdma" | "fc" | "loop")) => format!("nvme-{fabric}"),

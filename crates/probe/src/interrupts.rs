@@ -1,12 +1,11 @@
-//! Which processors take a device's interrupts? Its kernel name enters, how many each processor has taken since the
-//! machine started leaves.
+//! Counts how many of a device's interrupts each processor has taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
-use crate::device::numbered;
-use crate::mount::mounts;
+use crate::mount_table::mounts;
+use crate::sysfs_path::numbered;
 
 /// The interrupts of a device, or of the devices that it stands on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

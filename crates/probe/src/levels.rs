@@ -1,21 +1,22 @@
-//! Which levels does the path have, and what does each advertise? From the application to the medium.
+//! Lists the levels of a path, from the application to the medium, and what each advertises.
 //!
 //! A stack of disks enters, [`Level`]s leave. Disks side by side are one level whose figure is the sum over what
 //! they do not share; what they do share is a level of its own where it is narrower than the sum.
 
 use std::path::PathBuf;
 
-use record::Level;
-use spec::{Direction, Rate};
+use halfpower_record::Level;
+use halfpower_spec::{Direction, Rate};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
 use crate::cgroup::{Limit, Limits, limits};
 use crate::device::transport;
-use crate::link::{self, Link};
+use crate::link;
 use crate::machine::virtual_machine;
-use crate::mount::Mount;
 use crate::pcie;
+use crate::sysfs_path::{Link, ways};
+use halfpower_os::mounts::Mount;
 
 /// Name of the level of the medium itself, where the path has a block device.
 pub const DEVICE: &str = "device";
@@ -82,7 +83,7 @@ fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
 fn every_link(root: &Root, stack: &Stack) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for disk in &stack.disks {
-        let mut found: Vec<Link> = link::ways(root, disk).iter().flat_map(|way| link::links(root, way)).collect();
+        let mut found: Vec<Link> = ways(root, disk).iter().flat_map(|way| link::links(root, way)).collect();
         if over_network(transport(root, disk).as_deref()) {
             found.push(link::network(root));
         }
@@ -149,7 +150,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     }
     let rate = |function: &PathBuf| pcie::link(root, function).rate.map(|rate| rate.0);
     let mut chains: Vec<Vec<PathBuf>> = Vec::new();
-    for way in stack.disks.iter().flat_map(|disk| link::ways(root, disk)) {
+    for way in stack.disks.iter().flat_map(|disk| ways(root, disk)) {
         let chain = pcie::functions(&way);
         // Disks of one controller share its link too, which is a level already.
         if !chains.iter().any(|known| known.last() == chain.last()) {

@@ -1,33 +1,34 @@
-//! What does the hardware advertise? The machine, the file system, the device and each level of a path, read
-//! from /proc and /sys under a given [`Root`].
+//! Reads what the hardware advertises: machine, file system, device and each level of a path.
 //!
-//! A path enters, a [`record::Environment`] leaves. Nothing here fails for want of a fact: what the kernel does
+//! A path enters, a [`halfpower_record::Environment`] leaves. Nothing here fails for want of a fact: what the kernel does
 //! not tell is `None`, and a level without a figure says why it has none.
 
 mod block;
 mod cgroup;
 mod device;
+mod identity;
 mod interrupts;
 mod levels;
 mod link;
 mod machine;
-mod mount;
+mod mount_table;
 mod pcie;
 mod root;
+mod sysfs_path;
 mod target;
 
 use std::path::Path;
 
-use record::{Environment, FileSystem};
+use halfpower_record::{Environment, FileSystem};
 
 use block::{Disk, Stack, disks_of_mount};
+use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
-use mount::Mount;
 
+pub use halfpower_os::DeviceNumber;
 pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
-pub use mount::DeviceNumber;
 pub use root::Root;
 pub use target::{ProbeError, TargetIdentity};
 
@@ -46,8 +47,8 @@ pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
 
 /// The place that `target` is in.
 pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
-    let mounts = mount::mounts(root);
-    let mount = mount::mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
+    let mounts = mount_table::mounts(root);
+    let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device);
     let tops = match mount {
         Some(mount) => disks_of_mount(root, mount),
         None => Disk::by_number(root, target.number).into_iter().collect(),
@@ -68,6 +69,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
         device: tops.first().map(|disk| device::device(root, disk)),
         levels: levels::levels(root, &mounts, &end),
         notes,
+        place: identity::place(root, target, &tops, mount.map(|mount| mount.source.as_str())),
         ..Environment::default()
     }
 }

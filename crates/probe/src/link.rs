@@ -1,49 +1,15 @@
-//! How fast are the links to a disk? SATA, SAS, USB, Fibre Channel and the network, as negotiated.
+//! Reads the negotiated speed of the links to a disk: SATA, SAS, USB, Fibre Channel and the network.
 //!
 //! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
 //! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
 
 use std::path::{Path, PathBuf};
 
-use spec::Rate;
+use halfpower_spec::Rate;
 
 use crate::Root;
-use crate::block::Disk;
-use crate::device::numbered;
 use crate::pcie;
-
-/// One link on the way to a disk.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Link {
-    /// Its kind, which is its level's name.
-    pub kind: &'static str,
-    /// What makes it this one and no other: its folder in sysfs, or a word.
-    pub key: PathBuf,
-    /// What it carries, where it is known.
-    pub rate: Option<Rate>,
-    /// How that is known, or why it is not.
-    pub source: String,
-}
-
-/// The folders in sysfs by which a disk is reached: its own, or those of its controllers where an NVMe
-/// subsystem of several stands before them.
-pub(crate) fn ways(root: &Root, disk: &Disk) -> Vec<PathBuf> {
-    let Some(subsystem) = disk.sys.parent().filter(|folder| folder.parent().is_some_and(ends_in_subsystem)) else {
-        return vec![disk.sys.clone()];
-    };
-    let controllers = root
-        .names(subsystem)
-        .into_iter()
-        .filter(|name| numbered(name, "nvme") && name["nvme".len()..].bytes().all(|byte| byte.is_ascii_digit()));
-    let resolved = controllers.filter_map(|name| root.resolve(subsystem.join(name)));
-    // A namespace under its controller has the controller as its parent; keep that so for the shared one.
-    let ways: Vec<PathBuf> = resolved.map(|controller| controller.join(&disk.name)).collect();
-    if ways.is_empty() { vec![disk.sys.clone()] } else { ways }
-}
-
-fn ends_in_subsystem(folder: &Path) -> bool {
-    folder.file_name().is_some_and(|name| name == "nvme-subsystem")
-}
+use crate::sysfs_path::{Link, folders, leading, name, numbered};
 
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
@@ -51,26 +17,9 @@ pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
     found.into_iter().flatten().collect()
 }
 
-/// The way's folders, the outermost first.
-pub(crate) fn folders(way: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = way.ancestors().map(Path::to_path_buf).collect();
-    folders.reverse();
-    folders
-}
-
-pub(crate) fn name(folder: &Path) -> &str {
-    folder.file_name().and_then(|name| name.to_str()).unwrap_or("")
-}
-
 /// The last folder on the way whose name is `prefix` and a number.
 fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
     folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
-}
-
-/// The first number of a text such as `16.0 GT/s PCIe`, where a link can have it for a speed.
-pub(crate) fn leading(text: &str) -> Option<f64> {
-    let number: f64 = text.split_whitespace().next()?.parse().ok()?;
-    (number > 0.0 && number < 1e6).then_some(number)
 }
 
 /// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2).

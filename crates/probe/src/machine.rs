@@ -1,12 +1,13 @@
-//! Which computer is this? Kernel, processors, memory, and what it is hidden behind, from /proc and /sys.
+//! Reads the kernel, the processors, the memory and the hypervisor from /proc and /sys.
 
 use std::path::Path;
 
-use record::Machine;
-use spec::Bytes;
+use halfpower_record::Machine;
+use halfpower_spec::Bytes;
 
 use crate::Root;
-use crate::mount::{mount_of, mounts};
+use crate::mount_table::mounts;
+use halfpower_os::mounts::mount_of;
 
 const UNKNOWN: &str = "unknown";
 

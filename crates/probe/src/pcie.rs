@@ -1,11 +1,11 @@
-//! How fast is a PCIe link? The functions on a disk's way, and what each one's link carries as negotiated.
+//! Reads the negotiated speed of the PCIe links on the way to a disk.
 
 use std::path::{Path, PathBuf};
 
-use spec::Rate;
+use halfpower_spec::Rate;
 
 use crate::Root;
-use crate::link::{Link, folders, leading, name};
+use crate::sysfs_path::{Link, folders, leading, name};
 
 /// Name of the level of PCIe.
 const PCIE: &str = "PCIe link";

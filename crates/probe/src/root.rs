@@ -1,5 +1,4 @@
-//! What do /proc and /sys say? Small text files below a given root; a file that is not there, or not as it
-//! should be, is `None`.
+//! Reads small text files of /proc and /sys below a given root; a file that is missing or malformed is `None`.
 //!
 //! Paths enter relative to the root, without a leading slash, and leave the same way.
 

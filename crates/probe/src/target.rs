@@ -1,18 +1,18 @@
-//! Which target is meant, in the kernel's own terms? A path enters, its device's number leaves.
+//! Finds the device number of a target.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use spec::Bytes;
+use halfpower_spec::Bytes;
 
-use crate::DeviceNumber;
+use halfpower_os::DeviceNumber;
 
 /// A target cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// Neither the path nor any folder above it can be reached.
-    #[error("{} cannot be looked at: {error}; name a path that exists and may be read", path.display())]
+    #[error("{} cannot be opened: {error}; name a path that exists and can be read", path.display())]
     Unreachable {
         /// The path that was given.
         path: PathBuf,
@@ -32,6 +32,8 @@ pub struct TargetIdentity {
     pub is_device: bool,
     /// Block size of the file system that holds it; 0 where it is a device or cannot be told.
     pub block: Bytes,
+    /// The UUID of the file system that holds it, or what stands for it; `None` of a device.
+    pub filesystem: Option<String>,
 }
 
 impl TargetIdentity {
@@ -49,8 +51,9 @@ impl TargetIdentity {
         let number = if is_device { metadata.rdev() } else { metadata.dev() };
         let statistics = rustix::fs::statvfs(&real).ok().filter(|_| !is_device);
         Ok(Self {
+            filesystem: (!is_device).then(|| halfpower_os::filesystem::identity(&real)).flatten(),
             path: real,
-            number: DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) },
+            number: DeviceNumber::of(number),
             is_device,
             block: Bytes(statistics.map_or(0, |statistics| statistics.f_frsize)),
         })

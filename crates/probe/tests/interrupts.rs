@@ -1,11 +1,9 @@
-//! Which processors take a device's interrupts? Trees of other machines.
-
-mod tree;
+//! Checks which processors take a device's interrupts, on trees of other machines.
 
 use std::collections::BTreeMap;
 
-use probe::interrupts;
-use tree::Tree;
+use crate::tree::Tree;
+use halfpower_probe::interrupts;
 
 const INTERRUPTS: &str = "           CPU0       CPU1       CPU3
  24:          1          0         0  IO-APIC   5-edge      ACPI:Ged
@@ -15,7 +13,7 @@ const INTERRUPTS: &str = "           CPU0       CPU1       CPU3
 LOC:     741261     763530         5  Local timer interrupts
 ";
 
-fn taken(found: &probe::Interrupts) -> Vec<(usize, u64)> {
+fn taken(found: &halfpower_probe::Interrupts) -> Vec<(usize, u64)> {
     found.by_processor.iter().map(|(processor, count)| (*processor, *count)).collect()
 }
 

@@ -1,9 +1,7 @@
-//! Does every link on the way to a disk get the figure that its specification gives?
+//! Checks that every link on the way to a disk gets the figure of its specification.
 
-mod tree;
-
-use spec::Bytes;
-use tree::{Tree, assert_pap, level, names};
+use crate::tree::{Tree, assert_pap, level, names};
+use halfpower_spec::Bytes;
 
 const NVME: &str = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0/nvme/nvme0/nvme0n1";
 const NVME_PORT: &str = "sys/devices/pci0000:00/0000:00:1d.0";
@@ -158,11 +156,11 @@ fn bare_metal_of_a_cloud_is_no_guest() {
     let tree = Tree::bare_metal();
     tree.file("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
     tree.file("sys/class/dmi/id/product_name", "m5.metal\n");
-    assert_eq!(probe::probe_machine(&tree.root()).virtualised, None);
+    assert_eq!(halfpower_probe::probe_machine(&tree.root()).virtualised, None);
     tree.file("proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\n");
-    assert_eq!(probe::probe_machine(&tree.root()).virtualised, None);
+    assert_eq!(halfpower_probe::probe_machine(&tree.root()).virtualised, None);
     tree.file("sys/class/dmi/id/product_name", "m6g.large\n");
-    let guest = probe::probe_machine(&tree.root()).virtualised;
+    let guest = halfpower_probe::probe_machine(&tree.root()).virtualised;
     assert_eq!(guest.as_deref(), Some("virtual machine (Amazon EC2)"));
 }
 

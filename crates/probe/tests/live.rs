@@ -1,8 +1,8 @@
-//! Does the running system, whatever it is, give an answer that hangs together?
+//! Checks that the running system gives a consistent answer.
 
 use std::path::Path;
 
-use probe::{Root, TargetIdentity, probe_machine, probe_path};
+use halfpower_probe::{Root, TargetIdentity, probe_machine, probe_path};
 
 #[test]
 fn the_running_system_hangs_together() {

@@ -1,10 +1,8 @@
-//! Is a path followed through volumes and file systems to what it stands on, and are limits found on the way?
+//! Checks that a path is followed through volumes and file systems, and that limits on the way are found.
 
-mod tree;
-
-use probe::with_peak;
-use spec::{Direction, Rate};
-use tree::{Tree, assert_pap, level, names};
+use crate::tree::{Tree, assert_pap, level, names};
+use halfpower_probe::with_peak;
+use halfpower_spec::{Direction, Rate};
 
 /// A SATA disk of 6 Gbit/s on a port of its own.
 fn sata(tree: &Tree, port: u32, name: &str, number: &str) -> String {

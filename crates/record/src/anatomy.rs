@@ -1,4 +1,4 @@
-//! Where did the time of a run's requests go, below the application?
+//! Records where the time of a run's requests went below the application.
 
 use serde::{Deserialize, Serialize};
 

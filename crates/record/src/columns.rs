@@ -1,11 +1,22 @@
-//! Which figures of a record stand in a column of their own, under which name, in which unit?
+//! Lists the columns of the study file and of the CSV: their names, units and values.
 //!
-//! A record enters, plain values leave: the study file and the CSV take their columns from this one table, and
-//! `docs/study-file.md` describes it.
+//! `docs/study-file.md` describes each of them.
 
 use rusqlite::types::Value;
 
 use crate::{CpuTimes, Record};
+
+/// Names that columns had in layout 1, each with its name since.
+const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
+    ("min_ns", "latency_ns_min"),
+    ("p50_ns", "latency_ns_p50"),
+    ("p90_ns", "latency_ns_p90"),
+    ("p99_ns", "latency_ns_p99"),
+    ("p999_ns", "latency_ns_p999"),
+    ("max_ns", "latency_ns_max"),
+    ("mean_ns", "latency_ns_mean"),
+    ("paid_ios", "submitted"),
+];
 
 /// A figure of a record that has a column of its own.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +32,7 @@ pub struct Column {
 /// The columns, in the order of the study file and of the CSV.
 pub const COLUMNS: &[Column] = &[
     text("experiment", |r| r.run.experiment.map_or(Value::Null, word)),
-    text("workload", |r| word(r.run.workload)),
+    text("workload", |r| word(r.run.workload.identity())),
     text("rw", |r| word(r.run.workload.rw)),
     text("pattern", |r| word(r.run.workload.rw.pattern())),
     text("direction", |r| r.run.workload.rw.direction().map_or(Value::Null, word)),
@@ -34,6 +45,10 @@ pub const COLUMNS: &[Column] = &[
     integer("threads", |r| whole(r.run.workload.threads.into())),
     text("cache", |r| word(r.run.workload.cache)),
     text("engine", |r| word(r.engine)),
+    text("iomem", |r| r.run.workload.issuing.map_or(Value::Null, |issuing| word(issuing.iomem))),
+    integer("iodepth_batch", |r| {
+        r.run.workload.issuing.map_or(Value::Null, |issuing| whole(issuing.iodepth_batch.into()))
+    }),
     text("pass", |r| word(r.run.pass)),
     integer("repeat", |r| whole(r.run.repeat.into())),
     // SQLite's integers are signed; a seed uses all 64 bits, so it is kept as its digits.
@@ -53,15 +68,15 @@ pub const COLUMNS: &[Column] = &[
     text("errors_by_kind", |r| Value::Text(errors_by_kind(r))),
     real("mbps", |r| Value::Real(r.mbps())),
     real("iops", |r| Value::Real(r.iops())),
-    integer("min_ns", |r| whole(r.latency.min_ns())),
-    integer("p50_ns", |r| whole(r.latency.quantile_ns(0.5))),
-    integer("p90_ns", |r| whole(r.latency.quantile_ns(0.9))),
-    integer("p99_ns", |r| whole(r.latency.quantile_ns(0.99))),
-    integer("p999_ns", |r| whole(r.latency.quantile_ns(0.999))),
-    integer("max_ns", |r| whole(r.latency.max_ns())),
-    real("mean_ns", |r| Value::Real(r.latency.mean_ns())),
+    integer("latency_ns_min", |r| whole(r.latency.min_ns())),
+    integer("latency_ns_p50", |r| whole(r.latency.quantile_ns(0.5))),
+    integer("latency_ns_p90", |r| whole(r.latency.quantile_ns(0.9))),
+    integer("latency_ns_p99", |r| whole(r.latency.quantile_ns(0.99))),
+    integer("latency_ns_p999", |r| whole(r.latency.quantile_ns(0.999))),
+    integer("latency_ns_max", |r| whole(r.latency.max_ns())),
+    real("latency_ns_mean", |r| Value::Real(r.latency.mean_ns())),
     real("achieved_depth", |r| Value::Real(r.achieved_depth)),
-    integer("paid_ios", |r| whole(r.cpu.ios)),
+    integer("submitted", |r| whole(r.cpu.ios)),
     integer("cpu_span_ns", |r| whole(r.cpu.span_ns)),
     integer("user_ns", |r| whole(r.cpu.user_ns)),
     integer("system_ns", |r| whole(r.cpu.system_ns)),
@@ -78,6 +93,13 @@ pub const COLUMNS: &[Column] = &[
     }),
     real("harness_ns_per_io", |r| Value::Real(r.harness_ns_per_io)),
 ];
+
+/// The column that a study file of any layout calls `name`; `None` where this release does not know it.
+pub(crate) fn column_named(name: &str) -> Option<&'static Column> {
+    let renamed = NAMES_OF_LAYOUT_1.iter().find(|(earlier, _)| *earlier == name);
+    let name = renamed.map_or(name, |(_, now)| now);
+    COLUMNS.iter().find(|column| column.name == name)
+}
 
 const fn text(name: &'static str, value: fn(&Record) -> Value) -> Column {
     Column { name, kind: "TEXT", value }

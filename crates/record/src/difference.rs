@@ -1,9 +1,9 @@
-//! In which parts do two questions differ?
+//! Names the parts in which two questions differ, in the words of the flags.
 //!
 //! The question that a study file holds and the one that is asked enter; a phrase for each part that differs
 //! leaves, in the words of the flags.
 
-use spec::Question;
+use halfpower_spec::Question;
 
 /// Such as `the budget is 2m there and 5m here`, joined by commas; `None` for equal questions.
 pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 16] {
+fn parts(question: &Question) -> [(&'static str, String); 17] {
     let Question {
         target,
         experiments,
@@ -27,6 +27,7 @@ fn parts(question: &Question) -> [(&'static str, String); 16] {
         cache,
         threads,
         engine,
+        issuing,
         size,
         budget,
         runtime,
@@ -45,13 +46,14 @@ fn parts(question: &Question) -> [(&'static str, String); 16] {
         ("cache setting", list(cache)),
         ("number of threads", threads.to_string()),
         ("engine", engine.to_string()),
+        ("issuing", issuing.map_or("as in the first releases".to_string(), |issuing| issuing.to_string())),
         ("size", size.map_or("not set".to_string(), |size| size.to_string())),
         ("budget", budget.to_string()),
-        ("window", runtime.map_or("the planner's".to_string(), |runtime| runtime.to_string())),
+        ("window", runtime.map_or("chosen by the planner".to_string(), |runtime| runtime.to_string())),
         ("number of repeats", repeats.to_string()),
         ("peak", peak.map_or("not set".to_string(), |peak| peak.to_string())),
         ("seed", seed.to_string()),
-        ("write cache", write_cache.map_or("left as it is".to_string(), |position| position.to_string())),
+        ("write cache", write_cache.map_or("unchanged".to_string(), |position| position.to_string())),
         ("price", price.map_or("not set".to_string(), |price| price.to_string())),
     ]
 }
@@ -64,7 +66,7 @@ fn list(values: &[impl ToString]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::{Bytes, Nanos, Rate};
+    use halfpower_spec::{Bytes, Nanos, Rate};
 
     #[test]
     fn equal_questions_have_no_difference() {
@@ -90,7 +92,8 @@ mod tests {
             Question { iodepth: vec![], ..there.clone() },
             Question { cache: vec![], ..there.clone() },
             Question { threads: 2, ..there.clone() },
-            Question { engine: spec::EngineName::Sync, ..there.clone() },
+            Question { engine: halfpower_spec::EngineName::Sync, ..there.clone() },
+            Question { issuing: Some(halfpower_spec::Issuing::default()), ..there.clone() },
             Question { size: Some(Bytes(1)), ..there.clone() },
             Question { budget: Nanos(1), ..there.clone() },
             Question { repeats: 9, ..there.clone() },

@@ -1,9 +1,11 @@
-//! Where was it measured? The machine, the file system, the device, and what each level of the path advertises.
+//! Describes where a study was measured: machine, file system, device, and what each level of the path advertises.
 
 use std::collections::BTreeMap;
 
+use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use serde::{Deserialize, Serialize};
-use spec::{Bytes, Direction, Experiment, Rate, Workload};
+
+use crate::PlaceIdentity;
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,8 +21,11 @@ pub struct Environment {
     /// What could not be had or is other than asked, a sentence each (io_uring forbidden, a smaller file).
     pub notes: Vec<String>,
     /// What the place offers to experiments.
-    #[serde(default)]
-    pub surroundings: Surroundings,
+    #[serde(default, alias = "surroundings")]
+    pub capabilities: Capabilities,
+    /// What the place is known by, so that a study is resumed where it began.
+    #[serde(default, skip_serializing_if = "PlaceIdentity::is_unknown")]
+    pub place: PlaceIdentity,
     /// Experiments that were asked for and cannot be run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
@@ -28,7 +33,7 @@ pub struct Environment {
 
 /// What a place offers to experiments: what their plans depend on beside the question.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct Capabilities {
     /// What the target is.
     pub kind: TargetKind,
     /// Bytes that offsets are drawn from.
@@ -41,7 +46,8 @@ pub struct Surroundings {
     /// What direct requests must be multiples of; `None` where there is no direct I/O.
     pub direct_unit: Option<Bytes>,
     /// What cannot be done here, by the word that plans ask with, and why, in a sentence without its full stop.
-    pub cannot: BTreeMap<String, String>,
+    #[serde(alias = "cannot")]
+    pub unavailable: BTreeMap<String, String>,
 }
 
 /// What a target is.
@@ -73,13 +79,13 @@ pub struct LeftOut {
     pub why: String,
 }
 
-impl Surroundings {
+impl Capabilities {
     /// Whether `ability` is to be had here.
     ///
     /// # Errors
     /// Why not, in a sentence without its full stop.
     pub fn can(&self, ability: &str) -> Result<(), String> {
-        self.cannot.get(ability).map_or(Ok(()), |why| Err(why.clone()))
+        self.unavailable.get(ability).map_or(Ok(()), |why| Err(why.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with the files that keep records: one sentence each, with what, where and what to do.
+//! Defines the errors of the files that keep records, one sentence each.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// There is something of that name already, and a new study file was asked for.
-    #[error("{path} exists already and is left as it is; name another file with --output, or remove it")]
+    #[error("{path} already exists; name another file with --output, or remove it")]
     Exists {
         /// The file.
         path: PathBuf,
     },
     /// The file is something else, or nothing at all.
-    #[error("{path} is not a study file of halfpower and is left as it is; name another file")]
+    #[error("{path} is not a study file; name another file")]
     NotAStudyFile {
         /// The file.
         path: PathBuf,
     },
     /// The file has a layout from the future.
     #[error(
-        "{path} was written by a newer halfpower (layout {found}, this one knows up to {known}); \
+        "{path} was written by a newer halfpower (layout {found}; this one reads up to {known}); \
          use that halfpower, or name another file"
     )]
     Newer {
@@ -32,7 +32,7 @@ pub enum RecordError {
     },
     /// The file answers another question than the one asked.
     #[error(
-        "{path} answers another question: {differences}; ask that one again, \
+        "{path} answers another question: {differences}; ask the same question, \
          name another file with --output, or remove this one"
     )]
     OtherQuestion {
@@ -41,15 +41,25 @@ pub enum RecordError {
         /// Which parts differ, such as `the budget is 2m there and 5m here`.
         differences: String,
     },
+    /// The file was measured on another machine, disk or file system.
+    #[error(
+        "{path} was measured elsewhere: {differences}; go on there, or name another file with --output to measure here"
+    )]
+    OtherPlace {
+        /// The file.
+        path: PathBuf,
+        /// Which parts differ, such as `the kernel is 6.1 there and 6.2 here`.
+        differences: String,
+    },
     /// Another study writes to it, or a reader keeps it.
-    #[error("{path} is in use by another running study; wait until it ends, or name another file")]
+    #[error("{path} is in use by another study; wait until it ends, or name another file")]
     Locked {
         /// The file.
         path: PathBuf,
     },
     /// The file is ours, but not whole.
     #[error(
-        "{path} is damaged ({detail}) and is left as it is; bring back a copy of it, \
+        "{path} is damaged: {detail}; restore a copy of it, \
          or name another file with --output to measure again"
     )]
     Damaged {
@@ -59,7 +69,7 @@ pub enum RecordError {
         detail: String,
     },
     /// The file cannot be opened or read.
-    #[error("{path} cannot be read: {reason}; check the name and the rights")]
+    #[error("{path} cannot be read: {reason}; check the name and the permissions")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -68,7 +78,7 @@ pub enum RecordError {
     },
     /// The file cannot be made or written to.
     #[error(
-        "{path} cannot be written: {reason}; check the folder, the rights and the free space, or name another file with --output"
+        "{path} cannot be written: {reason}; check the folder, the permissions and the free space, or name another file with --output"
     )]
     Unwritable {
         /// The file.
@@ -77,7 +87,7 @@ pub enum RecordError {
         reason: String,
     },
     /// The same repetition of the same run is there already.
-    #[error("{path} holds this run already ({run}); a run is kept once, so this one was dropped")]
+    #[error("{path} already holds this run ({run}), so the new record was not stored; use another --repeat")]
     AlreadyRecorded {
         /// The file.
         path: PathBuf,
@@ -85,7 +95,7 @@ pub enum RecordError {
         run: String,
     },
     /// A record with a figure that is no number cannot be kept.
-    #[error("the run ({run}) gave no number for {figure}, so its record was not stored; measure it again")]
+    #[error("{figure} of the run ({run}) is not a finite number, so its record was not stored; measure it again")]
     NotANumber {
         /// The run, as flags.
         run: String,
@@ -103,7 +113,7 @@ pub enum RecordError {
         message: String,
     },
     /// The stream that records go to, or that a trace comes from, broke off.
-    #[error("the records could not be passed on: {error}; check the stream's other end")]
+    #[error("the records could not be written: {error}; check the file or the program that reads them")]
     Stream {
         /// What the system says.
         error: std::io::Error,

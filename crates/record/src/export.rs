@@ -1,8 +1,9 @@
-//! How do records reach a spreadsheet, a database or a script? CSV with a row a record, JSON with all of it.
+//! Exports records as CSV, a row a record, and as JSON with everything.
 //!
 //! Records enter, text leaves to any `Write`. The CSV has a heading line and the [`COLUMNS`] of the study file
-//! under the same names; what is not known is empty. The JSON is an array of objects: the same columns, then
-//! `record` (the whole of it, histogram and series too, as the study file keeps it) and `environment`.
+//! under the same names; what is not known is empty. The JSON is an array of objects: `generator` (by which the
+//! file is known for ours), the same columns, then `record` (the whole of it, histogram and series too, as the study
+//! file keeps it) and `environment`.
 
 use std::io::Write;
 
@@ -56,7 +57,8 @@ struct Whole<'a> {
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(COLUMNS.len() + 2))?;
+        let mut map = serializer.serialize_map(Some(COLUMNS.len() + 3))?;
+        map.serialize_entry("generator", concat!("halfpower ", env!("CARGO_PKG_VERSION")))?;
         for column in COLUMNS {
             match (column.value)(self.record) {
                 Value::Integer(value) => map.serialize_entry(column.name, &value)?,

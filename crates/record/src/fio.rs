@@ -1,4 +1,4 @@
-//! What would fio have written about these runs? Its json+ form, so that what reads fio's results reads ours.
+//! Exports records in fio's json+ form, so that programs that read fio's results can read ours.
 //!
 //! Records enter; JSON leaves, one job a cell, either as one document with all jobs ([`write_fio`]) or as a document
 //! for each cell ([`fio_documents`]), which is what fio-plot wants: it looks at a file's first job and adds the
@@ -8,8 +8,8 @@
 
 use std::io::Write;
 
+use halfpower_spec::{EngineName, IoMem, Issuing, Pass, Workload};
 use serde_json::{Map, Value, json};
-use spec::{EngineName, Pass, Workload};
 
 use crate::fio_latency::{latency_bins, latency_object, no_latency};
 use crate::{Latency, Record, RecordError};
@@ -26,7 +26,7 @@ pub struct FioDocument {
 }
 
 /// All plain runs of one workload by one engine, added up.
-struct Cell {
+struct FioJob {
     workload: Workload,
     engine: EngineName,
     runs: u32,
@@ -46,7 +46,7 @@ struct Cell {
     samples: Vec<f64>,
 }
 
-impl Cell {
+impl FioJob {
     fn new(record: &Record) -> Self {
         Self {
             workload: record.run.workload,
@@ -92,13 +92,13 @@ impl Cell {
 }
 
 /// The cells of `records`, each from its plain runs, in the order in which they first occur.
-fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
+fn cells<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<FioJob> {
+    let mut cells: Vec<FioJob> = Vec::new();
     let mut place = std::collections::HashMap::new();
     for record in records.into_iter().filter(|record| record.run.pass == Pass::Plain) {
         let at = *place.entry((record.run.workload, record.engine)).or_insert(cells.len());
         if at == cells.len() {
-            cells.push(Cell::new(record));
+            cells.push(FioJob::new(record));
         }
         cells[at].add(record);
     }
@@ -164,7 +164,7 @@ fn block_size(bytes: u64) -> String {
     }
 }
 
-fn job(cell: &Cell, target: &str) -> Value {
+fn job(cell: &FioJob, target: &str) -> Value {
     let workload = &cell.workload;
     let name = format!("{}-{}-{}", workload.rw, block_size(workload.bs.0), workload.cache);
     let write_ios = cell.ios - cell.read_ios.min(cell.ios);
@@ -197,7 +197,7 @@ fn job(cell: &Cell, target: &str) -> Value {
 }
 
 /// fio's names for the settings; all values are text, as in fio's own output.
-fn options(cell: &Cell, target: &str, name: &str) -> Value {
+fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     let workload = &cell.workload;
     let engine = match cell.engine {
         EngineName::Sync | EngineName::Pool => "psync",
@@ -217,6 +217,9 @@ fn options(cell: &Cell, target: &str, name: &str) -> Value {
     .into_iter()
     .map(|(key, value)| (key.to_string(), Value::String(value)))
     .collect();
+    for (key, value) in workload.issuing.iter().flat_map(fio_issuing) {
+        options.insert(key.to_string(), Value::String(value));
+    }
     if workload.cache.durable() && workload.rw.writes() {
         options.insert("sync".to_string(), json!("dsync"));
     }
@@ -226,9 +229,19 @@ fn options(cell: &Cell, target: &str, name: &str) -> Value {
     Value::Object(options)
 }
 
+/// How requests are handed to the kernel, in fio's names: 0 is a whole depth there too.
+pub fn fio_issuing(issuing: &Issuing) -> [(&'static str, String); 2] {
+    let memory = match issuing.iomem {
+        IoMem::Pages => "mmap",
+        // From the kernel's pool of huge pages (vm.nr_hugepages); halfpower's are the transparent ones.
+        IoMem::Huge => "mmaphuge",
+    };
+    [("iomem", memory.to_string()), ("iodepth_batch_submit", issuing.iodepth_batch.to_string())]
+}
+
 /// The share of a cell that went one way: `ios` of its requests, with their share of the bytes. Latency is kept
 /// for both ways together, so a mixed cell shows the same latency on either side.
-fn direction(cell: &Cell, ios: u64) -> Value {
+fn direction(cell: &FioJob, ios: u64) -> Value {
     let share = if cell.ios > 0 { ios as f64 / cell.ios as f64 } else { 0.0 };
     let bytes = (cell.bytes as f64 * share).round() as u64;
     let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };

@@ -1,4 +1,4 @@
-//! How does fio write a latency histogram? Three coarse ones in percent, a summary, percentiles and the bins.
+//! Writes a latency histogram in fio's form: three coarse histograms in percent, a summary, percentiles and bins.
 //!
 //! A [`Latency`] enters, JSON leaves. Values come from buckets known to one part in 128, each at its middle.
 

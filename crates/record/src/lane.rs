@@ -1,4 +1,4 @@
-//! Who submitted in a run, and what each moved.
+//! Records what each submitter of a run moved.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! How long did requests take? A mergeable log-linear (HDR) histogram with exact ends and an exact mean, in two forms.
+//! Counts latencies in a mergeable log-linear (HDR) histogram with exact minimum, maximum and mean.
 //!
-//! Latencies enter a [`LatencyCounter`], which has a place for every bucket, so that adding is a shift and an
-//! increment. What leaves is a [`Latency`], which keeps the filled buckets only: the form of records.
+//! A [`LatencyCounter`] has a slot for every bucket, so adding is a shift and an increment. A [`Latency`] keeps the
+//! filled buckets only; it is the form of records.
 
 use serde::{Deserialize, Serialize};
 
@@ -178,9 +178,19 @@ impl TryFrom<Stored> for Latency {
     fn try_from(stored: Stored) -> Result<Self, Self::Error> {
         let Stored { index, count, sum_ns, min_ns, max_ns } = stored;
         let rises = index.windows(2).all(|pair| pair[0] < pair[1]);
-        let ends_well = index.last().is_none_or(|last| (*last as usize) < BUCKETS);
-        if index.len() != count.len() || !rises || !ends_well {
-            return Err("a latency histogram that is none: its buckets do not rise one by one");
+        if index.len() != count.len() || !rises || count.contains(&0) {
+            return Err("the buckets of a latency histogram do not rise one by one");
+        }
+        let total = count.iter().try_fold(0_u64, |total, count| total.checked_add(*count));
+        let total = u128::from(total.ok_or("a latency histogram counts more than 2^64 requests")?);
+        let (first, last) = (index.first().copied(), index.last().copied());
+        let of = |latency_ns: u64| Some(index_of(latency_ns) as u32);
+        let ends = if first.is_none() { (min_ns, max_ns) == (0, 0) } else { of(min_ns) == first && of(max_ns) == last };
+        if min_ns > max_ns || !ends {
+            return Err("the shortest or the longest latency lies outside the histogram's buckets");
+        }
+        if !(u128::from(min_ns) * total..=u128::from(max_ns) * total).contains(&sum_ns) {
+            return Err("the mean latency lies outside the shortest and the longest");
         }
         Ok(Self { index, count, sum_ns, min_ns, max_ns })
     }
@@ -248,6 +258,26 @@ mod tests {
             let text = serde_json::to_string(&latency).unwrap();
             assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), latency);
         }
+    }
+
+    #[test]
+    fn a_histogram_that_contradicts_itself_is_refused() {
+        let stored = |min_ns: u64, max_ns: u64, sum_ns: u64, count: u64| {
+            let text = format!(
+                r#"{{"index":[255,512],"count":[1,{count}],"sum_ns":{sum_ns},"min_ns":{min_ns},"max_ns":{max_ns}}}"#
+            );
+            serde_json::from_str::<Latency>(&text)
+        };
+        assert!(stored(255, 1027, 1280, 1).is_ok());
+        assert!(stored(1027, 255, 1280, 1).is_err());
+        assert!(stored(254, 1027, 1280, 1).is_err());
+        assert!(stored(255, 2000, 1280, 1).is_err());
+        assert!(stored(255, 1027, 400, 1).is_err());
+        assert!(stored(255, 1027, 1280, 0).is_err());
+        assert!(stored(255, 1027, 1280, u64::MAX).is_err());
+        assert!(
+            serde_json::from_str::<Latency>(r#"{"index":[],"count":[],"sum_ns":0,"min_ns":9,"max_ns":1}"#).is_err()
+        );
     }
 
     #[test]

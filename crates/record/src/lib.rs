@@ -1,4 +1,4 @@
-//! What was measured: records, the environment they were taken in, and the files that keep them.
+//! Holds records of runs, the environment that they were taken in, and the files that keep them.
 //!
 //! A [`Record`] is one run with everything that was seen of it. Nothing here interprets: intervals, fits and
 //! advice are `analyse`'s. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
@@ -6,25 +6,31 @@
 mod anatomy;
 mod columns;
 mod difference;
+mod discarded;
 mod environment;
 mod error;
 mod export;
+mod faults;
 mod fio;
 mod fio_latency;
 mod lane;
 mod latency;
+mod place_identity;
 mod run_record;
 mod sqlio;
 mod study_file;
 
 pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use columns::{COLUMNS, Column};
-pub use environment::{Device, Environment, FileSystem, LeftOut, Level, Machine, Surroundings, TargetKind};
+pub use discarded::{DiscardReason, DiscardedWindow};
+pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, Machine, TargetKind};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
-pub use fio::{FioDocument, fio_documents, write_fio};
+pub use faults::is_wrong_data;
+pub use fio::{FioDocument, fio_documents, fio_issuing, write_fio};
 pub use lane::{LaneRecord, LaneRole};
 pub use latency::{Latency, LatencyCounter};
+pub use place_identity::{MemberIdentity, PlaceIdentity};
 pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};
 pub use study_file::{Entry, StudyFile};

@@ -1,11 +1,11 @@
-//! One run and everything that was seen of it.
+//! Defines the record of one run: everything that was seen of it.
 
 use std::collections::BTreeMap;
 
+use halfpower_spec::{EngineName, Run};
 use serde::{Deserialize, Serialize};
-use spec::{EngineName, Run};
 
-use crate::{Anatomy, LaneRecord, LaneRole, Latency};
+use crate::{Anatomy, DiscardedWindow, LaneRecord, LaneRole, Latency};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,9 +31,11 @@ pub struct Record {
     pub ios: u64,
     /// Of `ios`, those that were reads.
     pub read_ios: u64,
-    /// Requests that moved fewer bytes than asked; they are in `ios`, with the bytes they moved.
+    /// Requests that moved fewer bytes than asked; they are in `ios`, with the bytes they moved, unless they were in
+    /// flight when the window closed or of a random reader beside the workload.
     pub short_transfers: u64,
-    /// Requests that failed, by the name of the error; they are not in `ios`.
+    /// Requests that failed, by the name of the error; they are not in `ios`. Those in flight when the window closed
+    /// and those of random readers beside the workload are among them.
     pub errors: BTreeMap<String, u64>,
     /// Open loop: requests that should have come before the window closed and were not completed by then. More than
     /// the depth says that the target does not keep up with the rate.
@@ -64,6 +66,9 @@ pub struct Record {
     /// Where the requests' time went, in a pass of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,
+    /// Windows that were measured again for a reason, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<DiscardedWindow>,
 }
 
 /// Evidence of others at work while a run was measured, over the span of its processor account. What the system
@@ -199,7 +204,7 @@ impl Record {
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
         let ours = self.cpu.ios.saturating_mul(workload.bs.0);
-        let known = workload.cache.direct() && self.error_count() == 0 && workload.twist.randoms == 0;
+        let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
         let device = self.noise.device_bytes.filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
     }

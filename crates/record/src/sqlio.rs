@@ -1,4 +1,4 @@
-//! How is a record told in SQLIO's words? The trace of fourteen comma-separated fields, written and read.
+//! Writes and reads SQLIO's trace of fourteen comma-separated fields.
 //!
 //! Records enter and lines leave, or text enters and [`TraceLine`]s leave. The fields, their order, names and
 //! units are Table 8 of Chung, Gray, Worthington, Horst (2000), "Windows 2000 Disk IO Performance". What that
@@ -19,7 +19,7 @@
 
 use std::io::{BufRead, Write};
 
-use spec::{Cache, Direction, EngineName};
+use halfpower_spec::{Cache, Direction, EngineName};
 
 use crate::{Record, RecordError};
 
@@ -134,17 +134,19 @@ impl TraceLine {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let wrong = |field: usize, message: String| RecordError::Trace { line, field: TRACE_FIELDS[field], message };
         if fields.len() < 14 {
-            return Err(wrong(fields.len(), "the line ends before this field; a line has fourteen".to_string()));
+            return Err(wrong(fields.len(), "the line ends before this field; a line has fourteen fields".to_string()));
         }
         if fields.len() > 14 {
-            return Err(wrong(13, "a comma is not allowed in the comment; a line has fourteen fields".to_string()));
+            return Err(wrong(13, "the comment must not contain a comma; a line has fourteen fields".to_string()));
         }
         let number = |at: usize| match fields[at].parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-            _ => Err(wrong(at, format!("`{}` is no number; write it like 12.5", fields[at]))),
+            _ => Err(wrong(at, format!("`{}` is not a number; write it like 12.5", fields[at]))),
         };
         let count = |at: usize| {
-            fields[at].parse().map_err(|_| wrong(at, format!("`{}` is no whole number; write it like 8", fields[at])))
+            fields[at]
+                .parse()
+                .map_err(|_| wrong(at, format!("`{}` is not a whole number; write it like 8", fields[at])))
         };
         Ok(Self {
             mib_per_s: number(0)?,
@@ -152,11 +154,11 @@ impl TraceLine {
             operation: fields[2]
                 .to_lowercase()
                 .parse()
-                .map_err(|_| wrong(2, format!("`{}` is no operation; write read or write", fields[2])))?,
+                .map_err(|_| wrong(2, format!("`{}` is not an operation; write read or write", fields[2])))?,
             block_size_kib: number(3)?,
             outstanding_ios: count(4)?,
             buffering: buffering(fields[5])
-                .ok_or_else(|| wrong(5, format!("`{}` is no setting; write Y, S, H or N", fields[5])))?,
+                .ok_or_else(|| wrong(5, format!("`{}` is not a setting; write Y, S, H or N", fields[5])))?,
             threads: count(6)?,
             time_s: number(7)?,
             file_size_kib: number(8)?,

@@ -1,49 +1,49 @@
-//! How does a study survive being killed? One SQLite file; each record is committed as it is finished.
+//! Keeps a study in one SQLite file and commits each record as soon as its run ends.
 //!
-//! A question, the environment and records enter one by one; they leave in the order in which they came. The
-//! layout (`docs/study-file.md` describes every column):
+//! The layout (`docs/study-file.md` describes every column):
 //!
 //! ```text
-//! header       application_id "HPow", user_version 1
-//! study        one row: question (JSON), program (the version that made the file)
-//! environment  one row for each state of the machine that records were taken in: environment_id, environment (JSON)
-//! record       one row a record: record_id, environment_id, the COLUMNS for people who query,
-//!              record (the whole of it as JSON: this alone is read back), record_fnv1a (its checksum)
+//! header       application_id "HPow", user_version 2
+//! study        one row: question (JSON), program (the version that made the file), question_fnv1a
+//! environment  one row for each state of the machine that records were taken in: environment_id, environment (JSON),
+//!              environment_fnv1a
+//! record       one row a record: record_id, environment_id, the COLUMNS for queries,
+//!              record (the whole record as JSON; only this is read back), record_fnv1a
 //! one_run      unique: experiment, workload, pass, repeat
 //! ```
 //!
-//! A rollback journal and not a write-ahead log: between two records the file alone is the whole study, so that
-//! it can be copied at any moment, also after a kill, and no second file has to travel with it. The few
-//! milliseconds of syncing a record fall between the measured windows. Whoever appends keeps SQLite's exclusive
-//! lock until it lets go, so one study at a time holds a file.
+//! Columns that end in `_fnv1a` are checksums. Layout 1 has only that of the records, and other names for some columns;
+//! a file of layout 1 stays so when runs are appended to it.
+//!
+//! The journal is a rollback journal, not a write-ahead log. Between two records the file alone is the whole study: it
+//! can be copied at any moment, also after a kill. Syncing a record takes a few milliseconds between the measured
+//! windows. Whoever appends keeps SQLite's exclusive lock until it lets go, so one study at a time holds a file.
 
 mod birth;
+mod layout;
 mod reading;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use halfpower_spec::{Question, Run};
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, Transaction, params, params_from_iter};
-use spec::{Question, Run};
+use rusqlite::{Connection, ErrorCode, Transaction, params_from_iter};
 
+use self::layout::{damaged, fnv1a, insert_environment, to_sqlite};
+use crate::columns::column_named;
 use crate::difference::difference;
-use crate::{COLUMNS, Environment, LeftOut, Record, RecordError};
-
-/// "HPow", in the header of each study file.
-const APPLICATION_ID: u32 = 0x4850_6f77;
-/// The layout that this program writes, and the newest that it reads.
-const LAYOUT: u32 = 1;
-/// How long a reader or a writer that is about to let go is waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::{Column, Environment, LeftOut, Record, RecordError};
 
 /// A study on disk: its question, where it was asked, and the records so far.
 #[derive(Debug)]
 pub struct StudyFile {
     path: PathBuf,
     connection: Connection,
+    layout: u32,
     question: Question,
     environments: Vec<Environment>,
+    /// Columns of the record table; the ones of this release that the file has.
+    columns: Vec<(String, &'static Column)>,
     /// Where the records to come are taken; `None` in a file that was opened to be read.
     here: Option<Environment>,
 }
@@ -70,13 +70,18 @@ impl StudyFile {
     /// Opens a study to go on with it, in the environment of today, and holds it.
     ///
     /// # Errors
-    /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`] and [`RecordError::Locked`].
+    /// All but [`RecordError::Exists`]; above all [`RecordError::OtherQuestion`],
+    /// [`RecordError::OtherPlace`] and [`RecordError::Locked`].
     pub fn resume(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         let mut file = Self::open(path)?;
         if let Some(differences) = difference(&file.question, question) {
             return Err(RecordError::OtherQuestion { path: path.to_path_buf(), differences });
         }
         file.take_hold()?;
+        let places = file.environments.iter().map(|environment| &environment.place);
+        if let Some(differences) = places.filter_map(|place| place.difference(&environment.place)).next() {
+            return Err(RecordError::OtherPlace { path: path.to_path_buf(), differences });
+        }
         file.here = Some(environment.clone());
         Ok(file)
     }
@@ -95,7 +100,9 @@ impl StudyFile {
     fn take_hold(&mut self) -> Result<(), RecordError> {
         self.hold().map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())?;
         reading::check_structure(&self.connection, &self.path)?;
-        self.environments = reading::environments(&self.connection, &self.path)?;
+        self.environments = reading::environments(&self.connection, &self.path, self.layout)?;
+        let names = reading::columns(&self.connection, &self.path)?;
+        self.columns = names.into_iter().filter_map(|name| column_named(&name).map(|column| (name, column))).collect();
         Ok(())
     }
 
@@ -118,10 +125,12 @@ impl StudyFile {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         reading::identify(path)?;
         let connection = reading::connect(path).map_err(|error| RecordError::of_sqlite(path, &error))?;
-        let question = reading::question(&connection, path)?;
+        let layout = reading::layout(&connection, path)?;
+        let question = reading::question(&connection, path, layout)?;
         reading::check_length(&connection, path)?;
-        let environments = reading::environments(&connection, path)?;
-        Ok(Self { path: path.to_path_buf(), connection, question, environments, here: None })
+        let environments = reading::environments(&connection, path, layout)?;
+        let path = path.to_path_buf();
+        Ok(Self { path, connection, layout, question, environments, columns: Vec::new(), here: None })
     }
 
     /// Takes the records to come as made in `environment`, and remembers it at once.
@@ -132,7 +141,7 @@ impl StudyFile {
         let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
         if !self.environments.contains(environment) {
             let transaction = self.connection.transaction().map_err(failed)?;
-            insert_environment(&transaction, self.environments.len(), environment).map_err(failed)?;
+            insert_environment(&transaction, self.layout, self.environments.len(), environment).map_err(failed)?;
             transaction.commit().map_err(failed)?;
             self.environments.push(environment.clone());
         }
@@ -159,21 +168,23 @@ impl StudyFile {
     /// # Panics
     /// As [`Self::append`].
     pub fn append_all(&mut self, records: &[Record]) -> Result<(), RecordError> {
-        let here = self.here.as_ref().expect("this file was opened to be read");
+        let here = self.here.as_ref().expect("the file was opened for appending");
         records.iter().try_for_each(numbers_only)?;
         let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error).of_writing();
         let known = self.environments.iter().position(|environment| environment == here);
         let transaction = self.connection.transaction().map_err(failed)?;
         let index = known.unwrap_or(self.environments.len());
         if known.is_none() {
-            insert_environment(&transaction, index, here).map_err(failed)?;
+            insert_environment(&transaction, self.layout, index, here).map_err(failed)?;
         }
         for record in records {
-            insert_record(&transaction, index, record).map_err(|error| match error.sqlite_error_code() {
-                Some(ErrorCode::ConstraintViolation) => {
-                    RecordError::AlreadyRecorded { path: self.path.clone(), run: name(&record.run) }
+            insert_record(&transaction, &self.columns, index, record).map_err(|error| {
+                match error.sqlite_error_code() {
+                    Some(ErrorCode::ConstraintViolation) => {
+                        RecordError::AlreadyRecorded { path: self.path.clone(), run: name(&record.run) }
+                    }
+                    _ => failed(error),
                 }
-                _ => failed(error),
             })?;
         }
         transaction.commit().map_err(failed)?;
@@ -181,6 +192,11 @@ impl StudyFile {
             self.environments.push(here.clone());
         }
         Ok(())
+    }
+
+    /// Whether the file at `path` is a study, of this release or a newer one.
+    pub fn is_at(path: &Path) -> bool {
+        matches!(reading::identify(path), Ok(()) | Err(RecordError::Newer { .. }))
     }
 
     /// The records so far, in the order in which they were appended.
@@ -211,10 +227,10 @@ impl StudyFile {
                 return Err(damaged(&self.path, format!("record {wanted} is missing")));
             }
             if fnv1a(&text) != sum || environment >= self.environments.len() {
-                return Err(damaged(&self.path, format!("record {id} is not what was written")));
+                return Err(damaged(&self.path, format!("the checksum or the environment of record {id} is wrong")));
             }
             let record = serde_json::from_str(&text)
-                .map_err(|error| damaged(&self.path, format!("record {id} cannot be understood: {error}")))?;
+                .map_err(|error| damaged(&self.path, format!("record {id} cannot be read: {error}")))?;
             take(Entry { environment, record });
         }
         Ok(())
@@ -271,26 +287,23 @@ impl StudyFile {
     }
 }
 
-fn insert_environment(to: &Transaction, index: usize, environment: &Environment) -> rusqlite::Result<()> {
-    let text = serde_json::to_string(environment).map_err(to_sqlite)?;
-    to.execute("INSERT INTO environment VALUES (?1, ?2)", params![index as i64 + 1, text]).map(drop)
-}
-
-fn insert_record(to: &Transaction, environment: usize, record: &Record) -> rusqlite::Result<()> {
+/// Inserts by column name: a file of an earlier layout has other columns.
+fn insert_record(
+    to: &Transaction,
+    columns: &[(String, &Column)],
+    environment: usize,
+    record: &Record,
+) -> rusqlite::Result<()> {
     let text = serde_json::to_string(record).map_err(to_sqlite)?;
     let sum = fnv1a(&text);
-    let front = [Value::Null, Value::Integer(environment as i64 + 1)];
-    let values = front
-        .into_iter()
-        .chain(COLUMNS.iter().map(|column| (column.value)(record)))
-        .chain([Value::Text(text), Value::Integer(sum)]);
-    let places = vec!["?"; COLUMNS.len() + 4].join(", ");
-    let mut statement = to.prepare_cached(&format!("INSERT INTO record VALUES ({places})"))?;
-    statement.execute(params_from_iter(values)).map(drop)
-}
-
-fn to_sqlite(error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+    let names: String = columns.iter().map(|(name, _)| format!(", {name}")).collect();
+    let places = ", ?".repeat(columns.len());
+    let values = columns.iter().map(|(_, column)| (column.value)(record));
+    let values = values.chain([Value::Integer(environment as i64 + 1), Value::Text(text), Value::Integer(sum)]);
+    let sql = format!(
+        "INSERT INTO record (record_id{names}, environment_id, record, record_fnv1a) VALUES (NULL{places}, ?, ?, ?)"
+    );
+    to.prepare_cached(&sql)?.execute(params_from_iter(values)).map(drop)
 }
 
 /// JSON has no word for infinity: such a record could be written and never read again.
@@ -309,16 +322,4 @@ fn numbers_only(record: &Record) -> Result<(), RecordError> {
 
 fn name(run: &Run) -> String {
     format!("{}, {} pass, repeat {}", run.workload, run.pass, run.repeat)
-}
-
-/// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
-fn fnv1a(text: &str) -> i64 {
-    let sum = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    sum as i64
-}
-
-fn damaged(path: &Path, detail: String) -> RecordError {
-    RecordError::Damaged { path: path.to_path_buf(), detail }
 }

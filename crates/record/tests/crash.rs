@@ -1,15 +1,13 @@
-//! What is left after a crash? Whatever was cut, flipped or killed: the first records, or one clear sentence.
-
-mod sample;
+//! Checks that a cut, flipped or killed study file gives its first records or one clear sentence.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use record::{Record, RecordError, StudyFile};
+use crate::sample::{environment, question, record, records};
+use halfpower_record::{Record, RecordError, StudyFile};
 use rusqlite::Connection;
-use sample::{environment, question, record, records};
 
 /// Set for the child process that appends until it is killed.
 const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
@@ -134,7 +132,7 @@ fn child_that_appends() {
 
 fn start_child(path: &Path) -> (Child, BufReader<impl Read>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_appends", "--nocapture"])
+        .args(["--exact", "crash::child_that_appends", "--nocapture"])
         .env(APPEND_TO, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -1,9 +1,7 @@
-//! Do CSV and JSON carry every record, under the names that the study file uses?
+//! Checks that CSV and JSON carry every record under the names that the study file uses.
 
-mod sample;
-
-use record::{COLUMNS, Record, write_csv, write_json};
-use sample::{environment, record, records};
+use crate::sample::{environment, record, records};
+use halfpower_record::{COLUMNS, Record, write_csv, write_json};
 
 #[test]
 fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
@@ -20,7 +18,7 @@ fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
         assert_eq!(&row[at("seed")], record.run.seed.to_string());
         assert_eq!(&row[at("workload")], record.run.workload.to_string());
         assert_eq!(row[at("mbps")].parse(), Ok(record.mbps()));
-        assert_eq!(row[at("p99_ns")].parse(), Ok(record.latency.quantile_ns(0.99)));
+        assert_eq!(row[at("latency_ns_p99")].parse(), Ok(record.latency.quantile_ns(0.99)));
         assert_eq!(row[at("errors")].parse(), Ok(record.error_count()));
         assert_eq!(row[at("soaker_lost_ns")].is_empty(), record.cpu.soaker.is_none());
     }
@@ -57,5 +55,5 @@ fn a_stream_that_takes_no_more_is_an_error() {
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
     assert!(write_csv(&[record(1)], full()).is_err());
     assert!(write_json([(&record(1), &environment("6.1"))], full()).is_err());
-    assert!(record::write_trace(&[record(1)], full()).is_err());
+    assert!(halfpower_record::write_trace(&[record(1)], full()).is_err());
 }

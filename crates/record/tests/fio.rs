@@ -1,11 +1,9 @@
-//! Is our json+ what fio would have written? Counts, rates and bins are held against the records.
+//! Checks counts, rates and bins of the json+ export against the records.
 
-mod sample;
-
-use record::{Record, fio_documents, write_fio};
-use sample::record;
+use crate::sample::record;
+use halfpower_record::{Record, fio_documents, write_fio};
+use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
-use spec::{EngineName, Pass, Rw};
 
 /// Three plain runs of one cell, and one beside the soaker.
 fn runs() -> Vec<Record> {
@@ -103,7 +101,7 @@ fn each_cell_has_a_file_of_its_own() {
     let mut other = records[0].clone();
     other.engine = EngineName::IoUring;
     let mut larger = records[0].clone();
-    larger.run.workload.bs = spec::Bytes(1 << 20);
+    larger.run.workload.bs = halfpower_spec::Bytes(1 << 20);
     records.extend([other, larger]);
     let documents = fio_documents(&records, "/data");
     let places: Vec<String> = documents.iter().map(|one| format!("{}/{}", one.folder, one.file)).collect();

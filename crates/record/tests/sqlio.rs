@@ -1,10 +1,8 @@
-//! Is the trace SQLIO's, field for field, and is what was written what is read?
+//! Checks that the trace is SQLIO's, field for field, and that it is read as it was written.
 
-mod sample;
-
-use record::{Record, RecordError, TRACE_FIELDS, TraceLine, read_trace, write_trace};
-use sample::{record, records};
-use spec::{Bytes, Cache, Direction, EngineName, Rw};
+use crate::sample::{record, records};
+use halfpower_record::{Record, RecordError, TRACE_FIELDS, TraceLine, read_trace, write_trace};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Rw};
 
 fn written(records: &[Record]) -> String {
     let mut out = Vec::new();

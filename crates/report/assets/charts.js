@@ -49,6 +49,8 @@ const Charts = (() => {
     const whole = distinct(all);
     return values.length * 2 >= whole.length ? whole : values;
   }
+  // A latency of a cell in microseconds, as the charts have it.
+  const us = (cell, name) => cell.latency_ns[name] / 1e3;
   const pathOf = (item) => `${item.pattern} ${item.cache} ${item.rw}`;
 
   function study(findings) {
@@ -157,7 +159,7 @@ const Charts = (() => {
     return [
       `<b>${size(cell.bs_bytes)}, depth ${cell.iodepth}</b> (achieved ${number(cell.achieved_depth)})`,
       `${number(value)} MB/s (${number(low)} to ${number(high)}), ${number(cell.iops)} requests/s`,
-      `p50 ${span(cell.latency_us.p50)}, p99 ${span(cell.latency_us.p99)}, longest ${span(cell.latency_us.max)}`,
+      `p50 ${span(us(cell, 'p50'))}, p99 ${span(us(cell, 'p99'))}, longest ${span(us(cell, 'max'))}`,
       `charged ${number(cell.charged_us)} µs a request${soaker}`,
       `${cell.runs} ${cell.runs === 1 ? 'run' : 'runs'}, ${cell.engine}${cached}${bad ? `, ${bad} failed or short` : ''}`,
       ...(cell.steady === false ? ['<b>not steady</b>'] : []),
@@ -328,9 +330,9 @@ const Charts = (() => {
   // Kleinrock's knee: the depth with the most throughput for its median latency. Two depths have none.
   function knee(line, ink, group) {
     if (line.length < 3) return [];
-    const power = (cell) => cell.mbps.value / cell.latency_us.p50;
+    const power = (cell) => cell.mbps.value / us(cell, 'p50');
     const best = line.reduce((a, b) => (power(b) > power(a) ? b : a));
-    return [{ ...QUIET, ...group, name: 'knee', mode: 'markers', x: [best.mbps.value], y: [best.latency_us.p50],
+    return [{ ...QUIET, ...group, name: 'knee', mode: 'markers', x: [best.mbps.value], y: [us(best, 'p50')],
       marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } }];
   }
 
@@ -343,12 +345,12 @@ const Charts = (() => {
       const x = line.map((cell) => cell.mbps.value);
       const shared = { x, legendgroup: String(bytes), customdata: line.map(hover), hovertemplate: HOVER };
       return [
-        { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => c.latency_us.p50),
+        { ...shared, name: size(bytes), mode: 'lines+markers+text', y: line.map((c) => us(c, 'p50')),
           text: line.map((c, k) => (k === 0 || k === line.length - 1 ? String(c.iodepth) : '')),
           textposition: line.map((_, k) => (k === 0 ? 'bottom center' : 'middle right')),
           textfont: { size: 11, color: look.ink }, cliponaxis: false,
           line: { color: ink, width: 2 }, marker: { color: ink, size: 6, symbol: SHAPES[i] } },
-        { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => c.latency_us.p99),
+        { ...shared, name: `${size(bytes)}, p99`, mode: 'lines+markers', y: line.map((c) => us(c, 'p99')),
           showlegend: false, line: { color: ink, width: 1.5, dash: 'dot' },
           marker: { color: ink, size: 6, symbol: `${SHAPES[i]}-open` } },
         ...knee(line, ink, { legendgroup: String(bytes) }),
@@ -357,7 +359,7 @@ const Charts = (() => {
     // One scale for all, so that the charts can be held against each other.
     const all = of.findings.cells;
     const x = logAxis(all.map((c) => c.mbps.value), round, look, 0.06);
-    const y = logAxis(all.flatMap((c) => [c.latency_us.p50, c.latency_us.p99]), roundSpan, look, 0.06);
+    const y = logAxis(all.flatMap((c) => [us(c, 'p50'), us(c, 'p99')]), roundSpan, look, 0.06);
     const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
     chart.showlegend = true;
     chart.legend = { orientation: 'h', x: 1, xanchor: 'right', y: 1, yanchor: 'bottom', font: { color: look.ink } };

@@ -28,7 +28,7 @@
     const wanted = { rw: word, cache: cell.cache, bs_bytes: cell.bs_bytes, iodepth: cell.iodepth, threads: cell.threads };
     const own = page.runs.rows.filter((row) => Object.entries(wanted).every(([name, value]) => row[at(name)] === value));
     return own.map((row) => ({ pass: row[at('pass')], repeat: row[at('repeat')], mbps: row[at('mbps')],
-      p99: row[at('latency_us_p99')], seconds: row[at('seconds')] }));
+      p99: row[at('latency_ns_p99')], seconds: row[at('seconds')] }));
   }
 
   function runTable(runs) {
@@ -49,7 +49,7 @@
       const beside = run.pass === 'soaker' ? ', soaker' : '';
       cell(row, 'td', `${run.repeat + 1}${beside}`);
       cell(row, 'td', Charts.number(run.mbps));
-      cell(row, 'td', Charts.span(run.p99));
+      cell(row, 'td', Charts.span(run.p99 / 1e3));
       cell(row, 'td', `${Charts.number(run.seconds)} s`);
     }
     return table;

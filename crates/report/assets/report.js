@@ -130,7 +130,7 @@
     ['mbps', (c) => c.mbps.value], ['mbps_low', (c) => c.mbps.low], ['mbps_high', (c) => c.mbps.high],
     ['iops', (c) => c.iops],
     ...['min', 'p50', 'p90', 'p99', 'p999', 'max', 'mean']
-      .map((name) => [`latency_us_${name}`, (c) => c.latency_us[name]]),
+      .map((name) => [`latency_ns_${name}`, (c) => c.latency_ns[name]]),
     ['achieved_depth', (c) => c.achieved_depth], ['charged_us', (c) => c.charged_us], ['soaker_us', (c) => c.soaker_us],
     ['core_share', (c) => c.core_share], ['errors', (c) => c.errors], ['short_transfers', (c) => c.short_transfers],
     ['cached', (c) => c.cached],

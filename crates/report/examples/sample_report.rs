@@ -1,4 +1,4 @@
-//! What does a report look like? Writes one from a made-up disk; nothing in it was measured.
+//! Writes a report of a made-up disk, to show what one looks like; nothing in it was measured.
 //!
 //! `cargo run -p halfpower-report --example sample_report > sample.html`. Cells come from a formula: a request
 //! takes a fixed time and a time for each byte, a few run side by side, and a link admits no more than its rate.
@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write, stdout};
 
-use analyse::{
-    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, Limits,
-    NoiseFinding,
+use halfpower_analyse::{
+    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, FastestCell, Findings, Interval, KnownLimit,
+    LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy, NoiseFinding,
+    Objection, StoppedBy, Unsteady, Warning,
 };
-use record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
-use spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
+use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 const LINK_MBPS: f64 = 1970.0;
 const KIB: f64 = 1024.0;
@@ -75,6 +76,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
     let mbps = wavering(exact, 0.02, salt);
     let charged_us = wavering(way.cost_fixed_us + way.cost_us_per_kib * bs as f64 / KIB, 0.05, salt + 1);
     let tail = 1.25 + 0.35 * f64::from(depth).log2();
+    let ns = |factor: f64| (latency_us * factor * 1e3) as u64;
     CellFinding {
         rw: way.rw,
         pattern: way.pattern,
@@ -82,18 +84,20 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         iodepth: depth,
         threads: 1,
         bs_bytes: bs,
+        issuing: None,
         engine: EngineName::IoUring,
         runs: 3,
+        chosen_mbps: None,
         mbps: about(mbps, 0.012 + 0.05 / f64::from(depth + 1)),
         iops: mbps * 1e6 / bs as f64,
-        latency_us: LatencySummary {
-            min: latency_us * 0.7,
-            p50: latency_us * 0.96,
-            p90: latency_us * tail.sqrt(),
-            p99: latency_us * tail,
-            p999: latency_us * tail * 1.6,
-            max: latency_us * tail * 4.0,
-            mean: latency_us,
+        latency_ns: LatencySummary {
+            min: ns(0.7),
+            p50: ns(0.96),
+            p90: ns(tail.sqrt()),
+            p99: ns(tail),
+            p999: ns(tail * 1.6),
+            max: ns(tail * 4.0),
+            mean: latency_us * 1e3,
         },
         achieved_depth: f64::from(depth) * 0.985,
         charged_us,
@@ -107,7 +111,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
         run_charged_us: vec![charged_us * 1.01, charged_us, charged_us * 0.99],
         steady: true,
-        unsteady_why: None,
+        unsteady: None,
         trimmed_share: 0.0,
         burst_mbps: None,
         sustained_mbps: None,
@@ -126,9 +130,11 @@ fn falling(cell: CellFinding) -> CellFinding {
     let rates = [burst_mbps * 0.3, burst_mbps, burst_mbps, sustained_mbps];
     CellFinding {
         steady: false,
-        unsteady_why: Some(format!(
-            "in 3 of 3 runs the rate fell from {burst_mbps:.0} MB/s to {sustained_mbps:.0} MB/s after 150 ms"
-        )),
+        unsteady: Some(Unsteady {
+            objection: Objection::LevelChanged { from_mbps: burst_mbps, to_mbps: sustained_mbps, after_s: 0.15 },
+            unsteady_runs: 3,
+            runs: 3,
+        }),
         trimmed_share: 0.125,
         burst_mbps: Some(burst_mbps),
         sustained_mbps: Some(sustained_mbps),
@@ -196,12 +202,11 @@ fn cost(way: &Way, bound: Bound) -> Cost {
         Bound::Soaker => (way.cost_fixed_us * 1.24 + 0.9, way.cost_us_per_kib * 1.24),
     };
     let us = [fixed + marginal * 4.0, fixed + marginal * 1024.0];
-    let direct = if way.cache.direct() { "direct" } else { "buffered" };
     Cost {
-        path: format!("{} {direct} {}", way.pattern, way.rw),
         rw: way.rw,
         pattern: way.pattern,
         cache: way.cache,
+        iodepth: None,
         bound,
         fixed_us: about(fixed, 0.06),
         marginal_us_per_kib: about(marginal, 0.09),
@@ -226,13 +231,14 @@ fn limits(way: &Way) -> Limits {
 }
 
 fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
-    let best = |cells: &mut dyn Iterator<Item = &CellFinding>| cells.map(|c| c.mbps.value).fold(0.0, f64::max);
     let fitting: Vec<&CellFinding> =
         cells.iter().filter(|c| (c.pattern, c.rw, c.cache) == (pattern, rw, Cache::Device)).collect();
-    let peak = best(&mut fitting.iter().copied());
-    let good = fitting.iter().filter(|c| c.mbps.value >= 0.95 * peak);
+    let by_rate = |one: &&CellFinding, other: &&CellFinding| one.mbps.value.total_cmp(&other.mbps.value);
+    let best = fitting.iter().copied().max_by(by_rate).expect("the disk was measured");
+    let peak = best.mbps.value;
+    let good = fitting.iter().copied().filter(|c| c.mbps.value >= 0.95 * peak);
     let ms_per_mb = |c: &CellFinding| c.charged_us * 1e3 / c.bs_bytes as f64;
-    let pick = good.min_by(|a, b| (a.latency_us.p99).total_cmp(&b.latency_us.p99)).expect("the peak is near itself");
+    let pick = good.min_by_key(|cell| cell.latency_ns.p99).expect("the peak is near itself");
     let settings = Workload {
         rw: Rw::of(pattern, rw),
         bs: Bytes(pick.bs_bytes),
@@ -247,25 +253,18 @@ fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
         mbps: pick.mbps.value,
         share_of_peak: pick.mbps.value / peak,
         cpu_ms_per_mb: ms_per_mb(pick),
-        p99_us: pick.latency_us.p99,
-        sentence: format!(
-            "For {pattern} {rw}s use {} blocks at depth {}: {:.0} MB/s, {:.0}% of the best, for {:.3} ms of processor \
-             time a megabyte.",
-            Bytes(pick.bs_bytes),
-            pick.iodepth,
-            pick.mbps.value,
-            100.0 * pick.mbps.value / peak,
-            ms_per_mb(pick)
-        ),
+        p99_us: pick.latency_ns.p99 as f64 / 1e3,
+        best: FastestCell { cell: CellSettings::of(best), mbps: peak },
+        is_best: std::ptr::eq(pick, best),
     }
 }
 
 fn levels() -> Vec<LevelFinding> {
     let level = |name: &str, pap: Option<f64>, rap: Option<f64>, source: &str, narrowest: bool| LevelFinding {
-        level: name.to_string(),
+        id: LevelId::named(name, None),
         pap_mbps: pap,
         rap_mbps: rap,
-        source: source.to_string(),
+        source: LevelSource::Environment(source.to_string()),
         narrowest,
     };
     vec![
@@ -278,8 +277,8 @@ fn levels() -> Vec<LevelFinding> {
 
 fn record(cell: &CellFinding, repeat: u32) -> Record {
     let mut latency = Latency::default();
-    for value in [cell.latency_us.min, cell.latency_us.p50, cell.latency_us.p99, cell.latency_us.max] {
-        latency.add((value * 1e3) as u64);
+    for ns in [cell.latency_ns.min, cell.latency_ns.p50, cell.latency_ns.p99, cell.latency_ns.max] {
+        latency.add(ns);
     }
     let elapsed_ns = 400_000_000;
     let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
@@ -323,6 +322,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         cached_bytes: Some(0),
         noise: Noise::default(),
         anatomy: None,
+        discarded: Vec::new(),
     }
 }
 
@@ -351,8 +351,36 @@ fn device() -> Device {
     }
 }
 
-fn sentences(words: &[&str]) -> Vec<String> {
-    words.iter().map(|sentence| sentence.to_string()).collect()
+/// What stops the made-up disk: its link.
+fn bottleneck(cells: &[CellFinding]) -> Bottleneck {
+    let fastest = halfpower_analyse::peak(cells, Direction::Read).expect("the disk was measured");
+    let mbps = fastest.mbps.value;
+    let source = LevelSource::Environment("2 lanes at 8 GT/s, 128b/130b".to_string());
+    Bottleneck {
+        level: Some(LevelId::named("PCIe link", None)),
+        fastest: Some(FastestCell { cell: CellSettings::of(fastest), mbps }),
+        stopped_by: StoppedBy::KnownRate {
+            limit: KnownLimit::Advertised,
+            limit_mbps: LINK_MBPS,
+            share: mbps / LINK_MBPS,
+            source,
+        },
+        next: Some(NextLimit::Level {
+            level: LevelId::of(LevelKind::Processor),
+            mbps: 5_240.0,
+            by: NextLimitBy::ChargedTime,
+        }),
+        request_ceiling: None,
+    }
+}
+
+/// Remarks on the sample, in the place of warnings.
+fn warnings() -> Vec<Warning> {
+    let notes = [
+        "This is a sample: its numbers come from a formula, nothing was measured.",
+        "The buffered paths were measured at 3 depths and 5 block sizes only.",
+    ];
+    notes.map(|note| Warning::Environment { note: note.to_string() }).to_vec()
 }
 
 /// Findings of a made-up disk, and the records they would rest on.
@@ -365,8 +393,6 @@ pub fn sample() -> (Findings, Vec<Record>) {
         .collect();
     let (options, kind) = ("rw,relatime".to_string(), "ext4".to_string());
     let findings = Findings {
-        experiments: Vec::new(),
-        rows: analyse::Rows::default(),
         target: "/srv/sample data".to_string(),
         machine: machine(),
         filesystem: Some(FileSystem { kind, options, block: Bytes(4096) }),
@@ -374,27 +400,15 @@ pub fn sample() -> (Findings, Vec<Record>) {
         started_unix_ms: 1_790_000_000_000,
         runs: records.len(),
         seconds: records.iter().map(|record| record.spent_ns as f64 / 1e9).sum(),
-        verdict: sentences(&[
-            "This path reads at 1730 MB/s and writes at 1080 MB/s.",
-            "The PCIe link stops it: larger blocks and more depth end at 88% of what its 2 lanes can carry.",
-            "Read with 256KiB blocks at depth 8; more depth adds latency and nothing else.",
-        ]),
+        headline: halfpower_analyse::headlines(&halfpower_record::Environment::default(), &cells, 0.5),
         levels: levels(),
-        bottleneck: Bottleneck {
-            level: "PCIe link".to_string(),
-            why: "Reads at every depth from 8 on end at 1730 MB/s, 88% of the link's 1970 MB/s.".to_string(),
-            next: "With more lanes the processor would be next: one core saturates at 5240 MB/s.".to_string(),
-            falsified_by: "a run above 1970 MB/s that no cache answered".to_string(),
-        },
+        bottleneck: bottleneck(&cells),
         curves: curves(&cells),
         limits: WAYS.iter().map(limits).collect(),
         cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
         advice,
         attribution: Vec::new(),
-        warnings: sentences(&[
-            "This is a sample: its numbers come from a formula, nothing was measured.",
-            "The buffered paths were measured at 3 depths and 5 block sizes only.",
-        ]),
+        warnings: warnings(),
         cells,
         harness_ns_per_io: 118.0,
     };
@@ -405,6 +419,6 @@ pub fn sample() -> (Findings, Vec<Record>) {
 fn main() -> std::io::Result<()> {
     let (findings, records) = sample();
     let mut out = BufWriter::new(stdout().lock());
-    report::html(&findings, &records, "halfpower study '/srv/sample data' --budget 4m", &mut out)?;
+    halfpower_report::html(&findings.into(), &records, "halfpower study '/srv/sample data' --budget 4m", &mut out)?;
     out.flush()
 }

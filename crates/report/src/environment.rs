@@ -1,8 +1,8 @@
-//! Where would it be measured? The machine and the levels of a path, for people.
+//! Prints where it would be measured: the machine and the levels of a path.
 
 use std::io::{self, Write};
 
-use record::{Environment, Level};
+use halfpower_record::{Environment, Level};
 
 /// Prints an environment: the machine, the file system, the device, and each level with what it advertises.
 ///

@@ -1,14 +1,9 @@
-//! How do other programs get the findings? As one JSON object, with the names that [`Findings`] documents.
+//! Writes findings and comparisons for other programs: JSON with stable codes beside the texts.
 
-use std::io::{self, Write};
+mod comparison;
+mod study;
 
-use analyse::Findings;
-
-/// Writes the findings, indented, with a line end after the last brace. A number that is none becomes `null`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn json(findings: &Findings, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, findings)?;
-    writeln!(out)
-}
+pub use comparison::compare_json;
+pub(crate) use comparison::comparison_value;
+pub(crate) use study::study_value;
+pub use study::{json, repeated_json};

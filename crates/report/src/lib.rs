@@ -1,31 +1,22 @@
-//! How is it told? Findings enter; terminal text, HTML and JSON leave, to any writer.
+//! Tells what was found: terminal text, HTML and JSON, to any writer. Every sentence is made in `words`.
 
+mod calibration;
 mod compare;
-mod compare_html;
-mod compare_tables;
 mod environment;
 mod html;
-mod html_advice;
-mod html_answer;
-mod html_charts;
-mod html_data;
-mod html_experiments;
-mod html_format;
-mod html_measured;
-mod html_path;
-mod html_settings;
-mod html_tables;
-mod html_trust;
 mod json;
 mod memory;
 mod run;
 mod terminal;
+mod words;
 
-pub use compare::{compare_json, compare_text};
-pub use compare_html::compare_html;
+pub use calibration::{calibrate_error_text, calibration_toml, not_fitted_text, path_text};
+pub use compare::{compare_html, compare_text};
 pub use environment::environment_text;
+pub use html::format::date;
 pub use html::html;
-pub use json::json;
+pub use json::{compare_json, json, repeated_json};
 pub use memory::{memory_json, memory_text};
 pub use run::{run_json, run_text};
 pub use terminal::{Style, terminal};
+pub use words::compare::{case as condition_case_text, signed};

@@ -1,12 +1,12 @@
-//! How fast is memory? The kernels' rates enter; a table for people, or an object for programs, leaves.
+//! Tells how fast memory is: a table for people, or an object for programs.
 
 use std::io::{self, Write};
 
-use analyse::MemoryRow;
-use analyse::format::{thousands, two_digits};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use halfpower_experiments::MemoryRow;
+use halfpower_spec::Kernel;
+use halfpower_text::format::{thousands, two_digits};
 use serde_json::{Value, json};
-use spec::Kernel;
 
 /// `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
 pub fn memory_json(memory: &[MemoryRow]) -> Value {

@@ -1,11 +1,11 @@
-//! What did one run give? A record enters; a block of text for people, or an object for programs, leaves.
+//! Tells what one run gave: a block of text for people, or an object for programs.
 
 use std::io::{self, Write};
 
-use analyse::format::{number, percent, size, thousands, time_us, two_digits};
-use record::{CpuTimes, Environment, Record};
+use halfpower_record::{CpuTimes, Environment, Record};
+use halfpower_spec::{IoMem, Issuing, Pass, Rw};
+use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 use serde_json::{Value, json};
-use spec::{Pass, Rw};
 
 /// The record as one object, flat where a script asks and nested where things belong together.
 ///
@@ -25,6 +25,8 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "threads": workload.threads,
         "cache": workload.cache,
         "engine": record.engine,
+        "iomem": workload.issuing.map(|issuing| issuing.iomem),
+        "iodepth_batch": workload.issuing.map(|issuing| issuing.iodepth_batch),
         "rate_iops": workload.rate.map(|arrival| arrival.iops),
         "arrivals": workload.rate.map(|arrival| arrival.arrivals),
         "overdue_ios": record.overdue_ios,
@@ -98,6 +100,19 @@ fn cpu(record: &Record) -> Value {
     })
 }
 
+/// Such as `from ordinary pages, one request a call`.
+fn issued(issuing: &Issuing) -> String {
+    let pages = match issuing.iomem {
+        IoMem::Pages => "ordinary pages",
+        IoMem::Huge => "huge pages",
+    };
+    match issuing.iodepth_batch {
+        0 => format!("from {pages}, all requests that can go out in one call"),
+        1 => format!("from {pages}, one request a call"),
+        most => format!("from {pages}, up to {most} requests a call"),
+    }
+}
+
 fn ms(span_ns: u64) -> f64 {
     span_ns as f64 / 1e6
 }
@@ -122,6 +137,7 @@ pub fn run_text(record: &Record, out: &mut (impl Write + ?Sized)) -> io::Result<
         workload.cache,
         record.engine
     )?;
+    workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &issued(issuing)))?;
     row(out, "throughput", &throughput(record))?;
     row(out, "latency", &latency_words(record))?;
     row(out, "depth", &depth(record))?;

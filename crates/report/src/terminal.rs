@@ -1,18 +1,19 @@
-//! What did the study find, on one screen? Findings enter; at most forty lines of text leave.
+//! Prints what the study found on one screen: at most forty lines.
 //!
 //! The answer stands first, in its three sentences; then the path, the advice, a chart, half power and cost of each
 //! path, and warnings. Where there is more than a screen holds, the least urgent lines give way, and say how many
 //! they were.
 
 mod chart;
+mod screen;
 mod sections;
 
 use std::io::{self, Write};
 
-use analyse::Findings;
+use halfpower_experiments::StudyFindings;
 
-/// Lines on a screen of forty, without the two that say where the files are.
-const SCREEN: usize = 38;
+pub(crate) use screen::Noun;
+
 /// A line of prose beyond this is hard to read, however wide the terminal.
 const WIDEST: usize = 120;
 /// Below this, tables are cut rather than the text folded further.
@@ -27,50 +28,14 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// What a line is, for its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tone {
-    Plain,
-    Heading,
-    Alert,
-    Chart,
-}
-
-/// What the lines of a part are: one of them, and several.
-#[derive(Clone, Copy)]
-pub(crate) struct Noun(pub &'static str, pub &'static str);
-
-impl Noun {
-    /// The line that stands for so many that do not fit.
-    pub(crate) fn more(self, hidden: usize) -> String {
-        format!("  ... and {hidden} more {}", if hidden == 1 { self.0 } else { self.1 })
-    }
-}
-
-/// A heading and items under it, of which the first stay longest.
-struct Section {
-    heading: Option<String>,
-    items: Vec<Item>,
-    noun: Noun,
-    /// Items shown, and the fewest that stay.
-    shown: usize,
-    least: usize,
-}
-
-/// A few lines that stay together.
-struct Item {
-    lines: Vec<String>,
-    tone: Tone,
-}
-
 /// Prints the findings on at most one screen of forty lines, unless the answer itself is longer.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn terminal(findings: &Findings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn terminal(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
     let mut sections = sections::all(findings, width);
-    fit(&mut sections);
+    screen::fit(&mut sections);
     let mut first = true;
     for section in sections.iter().filter(|section| !section.items.is_empty()) {
         if !first {
@@ -80,101 +45,4 @@ pub fn terminal(findings: &Findings, style: &Style, out: &mut (impl Write + ?Siz
         section.print(width, style.colour, out)?;
     }
     Ok(())
-}
-
-/// Takes items away, from the least urgent section first, until everything fits or nothing more may go.
-fn fit(sections: &mut [Section]) {
-    let height = |sections: &[Section]| {
-        let filled: Vec<usize> = sections.iter().map(Section::height).filter(|height| *height > 0).collect();
-        filled.iter().sum::<usize>() + filled.len().saturating_sub(1)
-    };
-    for at in (0..sections.len()).rev() {
-        while height(sections) > SCREEN && sections[at].shown > sections[at].least {
-            sections[at].shown -= 1;
-        }
-    }
-}
-
-impl Section {
-    fn new(heading: Option<String>, noun: Noun, items: Vec<Item>, most: usize, least: usize) -> Self {
-        let shown = items.len().min(most);
-        Self { heading, noun, shown, least: least.min(shown), items }
-    }
-
-    fn hidden(&self) -> usize {
-        self.items.len() - self.shown
-    }
-
-    fn height(&self) -> usize {
-        if self.items.is_empty() {
-            return 0;
-        }
-        let items: usize = self.items[..self.shown].iter().map(|item| item.lines.len()).sum();
-        usize::from(self.heading.is_some()) + items + usize::from(self.hidden() > 0)
-    }
-
-    fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        if let Some(heading) = &self.heading {
-            print_line(heading, Tone::Heading, width, colour, out)?;
-        }
-        for item in &self.items[..self.shown] {
-            for line in &item.lines {
-                print_line(line, item.tone, width, colour, out)?;
-            }
-        }
-        match self.hidden() {
-            0 => Ok(()),
-            hidden => print_line(&self.noun.more(hidden), Tone::Plain, width, colour, out),
-        }
-    }
-}
-
-impl Item {
-    fn line(text: impl Into<String>, tone: Tone) -> Self {
-        Self { lines: vec![text.into()], tone }
-    }
-
-    /// A sentence folded to `width`, each line after the first indented as far as `lead` is long.
-    fn sentence(lead: &str, text: &str, width: usize, tone: Tone) -> Self {
-        Self { lines: folded(lead, text, width), tone }
-    }
-}
-
-fn print_line(text: &str, tone: Tone, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let text = cut(text.trim_end(), width);
-    match tone {
-        Tone::Heading if colour => writeln!(out, "\x1b[1m{text}\x1b[0m"),
-        Tone::Chart if colour => writeln!(out, "\x1b[36m{text}\x1b[0m"),
-        Tone::Alert if colour => writeln!(out, "\x1b[33m{text}\x1b[0m"),
-        _ => writeln!(out, "{text}"),
-    }
-}
-
-/// The first `width` characters, the last of them three dots where something is lost.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_string();
-    }
-    let head: String = text.chars().take(width - 3).collect();
-    format!("{}...", head.trim_end())
-}
-
-fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
-    let indent = " ".repeat(lead.chars().count());
-    let mut lines = vec![lead.to_string()];
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        let line = lines.last().expect("one was put in");
-        if !empty && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(indent.clone());
-            empty = true;
-        }
-        let line = lines.last_mut().expect("one was put in");
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    lines
 }

@@ -1,19 +1,18 @@
-//! Is the page safe, small and alone? Findings are rendered, and the text is looked at.
+//! Checks that the page is safe, small and alone: findings are rendered, and the text is looked at.
 
-#[path = "../examples/sample_report.rs"]
-mod sample_report;
-
-use analyse::{Attribution, CellFinding, Findings, Interval};
-use record::{Machine, Record};
-use sample_report::sample;
-use spec::Direction;
+use crate::sample_report::sample;
+use halfpower_analyse::{
+    Attribution, CellFinding, Findings, Interval, LevelId, LevelSource, Objection, Unsteady, Warning,
+};
+use halfpower_record::{Machine, Record};
+use halfpower_spec::Direction;
 
 /// What a page may weigh, plotly.js included.
 const MOST_BYTES: usize = 2_500_000;
 
 fn page(findings: &Findings, records: &[Record]) -> String {
     let mut out = Vec::new();
-    report::html(findings, records, "halfpower study '/srv/<b>'", &mut out).unwrap();
+    halfpower_report::html(&findings.clone().into(), records, "halfpower study '/srv/<b>'", &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -34,7 +33,7 @@ fn nothing() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
-        verdict: Vec::new(),
+        headline: Vec::new(),
         levels: Vec::new(),
         curves: Vec::new(),
         limits: Vec::new(),
@@ -52,13 +51,10 @@ fn no_name_or_sentence_becomes_markup() {
     let (mut findings, records) = sample();
     let hostile = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&<!--";
     findings.target = format!("/srv/{hostile}");
-    findings.verdict.push(hostile.to_string());
-    findings.warnings.push(hostile.to_string());
-    findings.levels[0].level = hostile.to_string();
-    findings.levels[0].source = hostile.to_string();
-    findings.bottleneck.why = hostile.to_string();
-    findings.advice[0].sentence = hostile.to_string();
-    findings.cost[0].path = hostile.to_string();
+    findings.warnings.push(Warning::Environment { note: hostile.to_string() });
+    findings.levels[0].id = LevelId::named(hostile, None);
+    findings.levels[0].source = LevelSource::Environment(hostile.to_string());
+    findings.bottleneck.level = Some(LevelId::named(hostile, None));
     findings.machine.cpu_model = hostile.to_string();
     findings.device.as_mut().unwrap().model = Some(hostile.to_string());
     let page = page(&findings, &records);
@@ -89,17 +85,21 @@ fn a_page_of_every_cell_there_can_be_stays_below_its_limit() {
     let (mut findings, records) = sample();
     let one = findings.cells[0].clone();
     findings.cells.clear();
-    for pattern in spec::Pattern::ALL {
+    for pattern in halfpower_spec::Pattern::ALL {
         for (rw, cache) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             for (depth, power) in (0..6).flat_map(|depth| (12..=20).map(move |power| (depth, power))) {
-                findings.cells.push(analyse::CellFinding {
+                findings.cells.push(halfpower_analyse::CellFinding {
                     pattern: *pattern,
-                    rw: spec::Direction::ALL[rw],
-                    cache: [spec::Cache::Device, spec::Cache::Both][cache],
+                    rw: halfpower_spec::Direction::ALL[rw],
+                    cache: [halfpower_spec::Cache::Device, halfpower_spec::Cache::Both][cache],
                     iodepth: 1 << depth,
                     bs_bytes: 1 << power,
                     steady: false,
-                    unsteady_why: Some("in 3 of 3 runs the rate fell from 1,234 MB/s to 567 MB/s after 0.15 s".into()),
+                    unsteady: Some(Unsteady {
+                        objection: Objection::LevelChanged { from_mbps: 1234.0, to_mbps: 567.0, after_s: 0.15 },
+                        unsteady_runs: 3,
+                        runs: 3,
+                    }),
                     series_mbps: (0..3000).map(|step| f64::from(step) * 0.123).collect(),
                     run_mbps: vec![1_234.567; 30],
                     run_charged_us: vec![12.345; 30],
@@ -165,7 +165,7 @@ fn every_link_within_the_page_leads_somewhere() {
 #[test]
 fn a_study_without_records_still_makes_a_page() {
     let page = page(&nothing(), &[]);
-    assert!(page.contains("Nothing has been measured yet"));
+    assert!(page.contains("How fast is not known"));
     let text = page.split("<script").next().unwrap();
     assert!(!text.contains("<figure") && !text.contains("id=\"path\"") && !text.contains("NaN"));
 }
@@ -173,7 +173,7 @@ fn a_study_without_records_still_makes_a_page() {
 #[test]
 fn the_key_figure_is_the_headlines_and_no_cell_that_nothing_rests_on() {
     let (mut findings, records) = sample();
-    let peak = analyse::peak(&findings.cells, Direction::Read).unwrap().clone();
+    let peak = halfpower_analyse::peak(&findings.cells, Direction::Read).unwrap().clone();
     let faster = |mbps: f64| CellFinding { mbps: Interval { value: mbps, ..peak.mbps }, ..peak.clone() };
     findings.cells.push(CellFinding { steady: false, ..faster(8_111.0) });
     findings.cells.push(CellFinding { errors: 3, ..faster(8_222.0) });
@@ -205,7 +205,6 @@ fn the_page_says_where_the_processors_time_went() {
     let cell = findings.cells[0].clone();
     findings.cells[0].unseen_us = Some(3.25);
     findings.attribution = vec![Attribution {
-        path: "random direct read".to_string(),
         rw: cell.rw,
         pattern: cell.pattern,
         cache: cell.cache,

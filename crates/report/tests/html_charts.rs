@@ -1,18 +1,15 @@
-//! Are the charts drawn? Pages are opened in chromium, and the marks are counted against the cells.
-
-mod chromium;
-#[path = "../examples/sample_report.rs"]
-mod sample_report;
+//! Checks that the charts are drawn: pages are opened in chromium, and the marks are counted against the cells.
 
 use std::collections::BTreeSet;
 
-use analyse::{Axis, CellFinding, Curve, ExperimentFinding, Findings, Interval, Line, Picture, PictureKind, Point};
-use record::{Machine, Record};
-use sample_report::sample;
+use crate::sample_report::sample;
+use halfpower_analyse::{CellFinding, Curve, Findings, Interval};
+use halfpower_experiments::{Axis, ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
+use halfpower_record::{Machine, Record};
+use halfpower_spec::Experiment;
 use serde_json::Value;
-use spec::Experiment;
 
-use chromium::Chromium;
+use crate::chromium::Chromium;
 
 /// Stands at the end of the page: waits until it is drawn, counts, and tells the page around it.
 const PROBE: &str = r#"<script>
@@ -125,8 +122,12 @@ const wait = setInterval(async () => {
 </script>"#;
 
 fn page(findings: &Findings, records: &[Record]) -> String {
+    study_page(&findings.clone().into(), records)
+}
+
+fn study_page(findings: &StudyFindings, records: &[Record]) -> String {
     let mut out = Vec::new();
-    report::html(findings, records, "halfpower study", &mut out).unwrap();
+    halfpower_report::html(findings, records, "halfpower study", &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -152,7 +153,7 @@ fn nothing() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
-        verdict: Vec::new(),
+        headline: Vec::new(),
         levels: Vec::new(),
         curves: Vec::new(),
         limits: Vec::new(),
@@ -211,7 +212,8 @@ fn marks_match(figure: &Value, findings: &Findings) {
         "latency" => {
             let names = figure["names"].as_array().unwrap();
             let traced = |cell: &&&CellFinding| {
-                let size = spec::Bytes(cell.bs_bytes).to_string().replace("KiB", " KiB").replace("MiB", " MiB");
+                let size =
+                    halfpower_spec::Bytes(cell.bs_bytes).to_string().replace("KiB", " KiB").replace("MiB", " MiB");
                 names.iter().any(|name| name == size.as_str())
             };
             let knees = names.iter().filter(|name| *name == "knee").count();
@@ -263,6 +265,7 @@ fn crossings(cells: &[&CellFinding], level: f64) -> u64 {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn every_chart_draws_its_marks_at_any_width() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -299,17 +302,16 @@ fn over_time() -> Picture {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn the_words_along_a_picture_do_not_overlap() {
     let Some(chromium) = Chromium::find() else { return };
     let (experiment, ran) = (Experiment::Buffered, true);
     let [asks, answer, papers] = ["What?", "That.", "Nothing."].map(String::from);
     let pictures = vec![over_time()];
-    let findings = Findings {
-        experiments: vec![ExperimentFinding { experiment, asks, ran, answer, pictures, notes: Vec::new(), papers }],
-        ..sample().0
-    };
+    let section = ExperimentSection { experiment, asks, ran, answer, pictures, notes: Vec::new(), papers };
+    let findings = StudyFindings { experiments: vec![section], ..sample().0.into() };
     for width in [1400, 390] {
-        let told = look(&chromium, &page(&findings, &[]), width, false);
+        let told = look(&chromium, &study_page(&findings, &[]), width, false);
         let figure = told["figures"].as_array().unwrap().iter().find(|figure| figure["chart"] == "picture").unwrap();
         assert_eq!(
             (&figure["points"], &figure["overlaps"]),
@@ -322,6 +324,7 @@ fn the_words_along_a_picture_do_not_overlap() {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn hover_table_files_and_depths_show_the_right_cells() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -345,6 +348,7 @@ fn hover_table_files_and_depths_show_the_right_cells() {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn the_keyboard_walks_pins_and_zooms() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -359,6 +363,7 @@ fn the_keyboard_walks_pins_and_zooms() {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn print_is_light_and_two_charts_wide_whatever_the_window_was() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -374,6 +379,7 @@ fn print_is_light_and_two_charts_wide_whatever_the_window_was() {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn axe_finds_nothing_serious() {
     let Some(chromium) = Chromium::find() else { return };
     let Some(axe) = std::env::var_os("HALFPOWER_AXE") else {
@@ -395,12 +401,13 @@ fn axe_finds_nothing_serious() {
 }
 
 #[test]
+#[ignore = "long: a browser draws the page"]
 fn a_page_of_nothing_and_of_one_idle_cell_has_no_error() {
     let Some(chromium) = Chromium::find() else { return };
     let told = look(&chromium, &page(&nothing(), &[]), 1400, false);
     assert_eq!((&told["errors"], &told["charts"]), (&Value::from(0), &Value::from(0)), "{told}");
     let mut idle = sample().0.cells.remove(0);
-    idle.mbps = analyse::Interval { value: 0.0, low: 0.0, high: 0.0 };
+    idle.mbps = halfpower_analyse::Interval { value: 0.0, low: 0.0, high: 0.0 };
     idle.charged_us = 0.0;
     let findings = Findings { cells: vec![idle], ..nothing() };
     let told = look(&chromium, &page(&findings, &[]), 390, false);

@@ -1,14 +1,12 @@
-//! Do scripts find the keys that they are promised, with the values of the findings and the record?
+//! Checks that scripts find the keys that they are promised, with the values of the findings and the record.
 
-mod sample;
-
-use report::{json, run_json};
-use sample::{empty, environment, full, record};
+use crate::sample::{empty, environment, full, record};
+use halfpower_report::{json, run_json};
 use serde_json::Value;
 
-fn findings_json(findings: &analyse::Findings) -> Value {
+fn findings_json(findings: &halfpower_analyse::Findings) -> Value {
     let mut out = Vec::new();
-    json(findings, &mut out).unwrap();
+    json(&findings.clone().into(), &mut out).unwrap();
     assert!(out.ends_with(b"}\n"));
     serde_json::from_slice(&out).unwrap()
 }

@@ -1,16 +1,13 @@
-//! Do the settings on the page follow from what was measured?
+//! Checks that the settings on the page follow from what was measured.
 
-#[path = "../examples/sample_report.rs"]
-mod sample_report;
-
-use analyse::Findings;
-use sample_report::sample;
+use crate::sample_report::sample;
+use halfpower_analyse::Findings;
 
 fn page(change: impl FnOnce(&mut Findings)) -> String {
     let (mut findings, records) = sample();
     change(&mut findings);
     let mut out = Vec::new();
-    report::html(&findings, &records, "halfpower study", &mut out).unwrap();
+    halfpower_report::html(&findings.into(), &records, "halfpower study", &mut out).unwrap();
     // Commands are cut into pieces where a short line may break.
     String::from_utf8(out).unwrap().replace("</span><span>", "")
 }
@@ -20,9 +17,9 @@ fn postgresql_gets_the_depth_that_8_kib_random_reads_stop_gaining_at() {
     let (findings, _) = sample();
     // Where 8 KiB was not measured at several depths, the next size above stands for it.
     let at = |bs: u64| {
-        let own = |c: &&analyse::CellFinding| {
+        let own = |c: &&halfpower_analyse::CellFinding| {
             (c.pattern, c.rw, c.cache, c.bs_bytes)
-                == (spec::Pattern::Random, spec::Direction::Read, spec::Cache::Device, bs)
+                == (halfpower_spec::Pattern::Random, halfpower_spec::Direction::Read, halfpower_spec::Cache::Device, bs)
         };
         findings.cells.iter().filter(own).map(|c| (c.iodepth, c.mbps.value)).collect::<Vec<_>>()
     };
@@ -49,7 +46,7 @@ fn dd_reads_and_writes_a_file_and_never_writes_to_a_device() {
 #[test]
 fn read_ahead_holds_what_the_advice_keeps_in_flight() {
     let (findings, _) = sample();
-    let read = findings.advice.iter().find(|a| a.settings.rw == spec::Rw::Read).unwrap();
+    let read = findings.advice.iter().find(|a| a.settings.rw == halfpower_spec::Rw::Read).unwrap();
     let kib = read.settings.bs.0 * u64::from(read.settings.iodepth) / 1024;
     let page = page(|_| {});
     assert!(page.contains(&format!("echo {kib} &gt; /sys/block/nvme0n1/queue/read_ahead_kb")), "{kib} KiB");

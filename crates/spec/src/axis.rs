@@ -1,4 +1,4 @@
-//! One flag, many values: `4KiB..1MiB` (powers of two), `1,4,16`, or both mixed.
+//! Parses lists and ranges of values: `4KiB..1MiB` or `4k-1m` (powers of two), `1,4,16`, or both mixed.
 
 use crate::{Bytes, ParseError};
 
@@ -13,16 +13,16 @@ pub fn list<T>(text: &str, read: impl Fn(&str) -> Result<Vec<T>, ParseError>) ->
     Ok(values)
 }
 
-/// Doubles from the first to the last value of `first..last`; a lone value is itself.
+/// Doubles from the first to the last value of `first..last` or `first-last`; a lone value is itself.
 fn doubling(item: &str, read: impl Fn(&str) -> Result<u64, ParseError>) -> Result<Vec<u64>, ParseError> {
-    let Some((first, last)) = item.split_once("..") else {
+    let Some((first, last)) = item.split_once("..").or_else(|| item.split_once('-')) else {
         return Ok(vec![read(item)?]);
     };
-    let after = first.len() + 2;
+    let after = item.len() - last.len();
     let low = read(first).map_err(|error| error.within(item, 0))?;
     let high = read(last).map_err(|error| error.within(item, after))?;
     if low == 0 || low > high {
-        return Err(ParseError::new(item, after, "a range rises from a first value above 0 to a last one"));
+        return Err(ParseError::new(item, after, "a range must rise, from a first value above 0"));
     }
     Ok(std::iter::successors(Some(low), |value| value.checked_mul(2)).take_while(|value| *value <= high).collect())
 }
@@ -30,17 +30,17 @@ fn doubling(item: &str, read: impl Fn(&str) -> Result<u64, ParseError>) -> Resul
 /// Block sizes: `4KiB..1MiB` is every power of two from the first to the last.
 pub fn bytes_axis(text: &str) -> Result<Vec<Bytes>, ParseError> {
     let sizes = list(text, |item| doubling(item, |size| size.parse::<Bytes>().map(|bytes| bytes.0)))?;
-    distinct_above_zero(text, sizes, "a block size is at least one byte")
+    distinct_above_zero(text, sizes, "a block size must be at least one byte")
         .map(|sizes| sizes.into_iter().map(Bytes).collect())
 }
 
 /// Counts such as depths and threads: `1..32` is 1, 2, 4, 8, 16, 32.
 pub fn count_axis(text: &str) -> Result<Vec<u32>, ParseError> {
     let read = |count: &str| {
-        count.parse::<u32>().map(u64::from).map_err(|_| ParseError::new(count, 0, "a whole number is wanted here"))
+        count.parse::<u32>().map(u64::from).map_err(|_| ParseError::new(count, 0, "write a whole number"))
     };
     let counts = list(text, |item| doubling(item, read))?;
-    distinct_above_zero(text, counts, "0 is no depth: one request at a time is 1")
+    distinct_above_zero(text, counts, "a depth must be at least 1: one request at a time")
         .map(|counts| counts.into_iter().map(|count| count as u32).collect())
 }
 
@@ -62,6 +62,7 @@ mod tests {
         assert_eq!(count_axis("1..32").unwrap(), [1, 2, 4, 8, 16, 32]);
         assert_eq!(count_axis("8,1,8,2").unwrap(), [1, 2, 8]);
         assert_eq!(bytes_axis("4KiB..16KiB,1m").unwrap(), [4096, 8192, 16384, 1 << 20].map(Bytes));
+        assert_eq!(bytes_axis("4k-16kb,1m").unwrap(), bytes_axis("4KiB..16KiB,1m").unwrap());
     }
 
     #[test]

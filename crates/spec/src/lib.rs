@@ -1,29 +1,33 @@
-//! What is asked: quantities, targets, workloads and the question of a study, from text and back.
+//! Parses and prints quantities, targets, workloads and the question of a study.
 //!
-//! Pure: nothing here reads the machine. Text enters, typed values leave; what cannot be read is answered
-//! with a [`ParseError`] that points at the character.
+//! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod axis;
 mod error;
+mod faults;
+mod identity;
+mod issuing;
 mod quantity;
 mod question;
 mod simulated;
 mod system;
 mod target;
-mod twist;
 mod words;
 mod workload;
+mod workload_options;
 
 pub use axis::{bytes_axis, count_axis, list};
-pub use error::ParseError;
+pub use error::{ParseError, escaped};
+pub use faults::Faults;
+pub use issuing::{IoMem, Issuing};
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use simulated::SimulatedDisk;
 pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
-pub use twist::{Region, Twist};
 pub use words::{
-    Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Join, Kernel, Layout, PageCache, Pass, Pattern, Rw,
-    Switch,
+    Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Kernel, Layout, PageCache, Pass, Pattern, Rw, Switch,
+    VolumeLayout,
 };
 pub use workload::{Arrival, Run, Workload};
+pub use workload_options::{Region, WorkloadOptions};

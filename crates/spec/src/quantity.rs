@@ -1,7 +1,7 @@
-//! How much, how long, how fast: three quantities with their units, parsed and printed.
+//! Parses and prints sizes, times and rates with their units.
 //!
-//! Sizes are binary when they are printed (KiB, MiB); `k`, `m`, `g` alone mean binary too, as in fio and
-//! diskspd, while `kB`, `MB`, `GB` are decimal. Rates are decimal unless they say `KiB/s`, `MiB/s`, `GiB/s`.
+//! Sizes are printed in binary units (KiB, MiB). `k`, `m`, `g` and `kb`, `mb`, `gb` are binary, as in fio; `kB`, `KB`,
+//! `MB` and `GB` are decimal. Rates are decimal unless they say `KiB/s`, `MiB/s` or `GiB/s`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,27 +26,47 @@ pub struct Nanos(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub f64);
 
-const SIZE_UNITS: [(&str, f64); 16] = [
+/// Units in lower case, and `kB`, `KB`, `MB`, `GB`, `TB` as they are: those are decimal, and fio's `kb` is not.
+const SIZE_UNITS: [(&str, f64); 24] = [
     ("", 1.0),
     ("b", 1.0),
     ("k", 1024.0),
     ("ki", 1024.0),
+    ("kb", 1024.0),
     ("kib", 1024.0),
-    ("kb", 1e3),
+    ("kB", 1e3),
+    ("KB", 1e3),
     ("m", 1048576.0),
     ("mi", 1048576.0),
+    ("mb", 1048576.0),
     ("mib", 1048576.0),
-    ("mb", 1e6),
+    ("MB", 1e6),
     ("g", 1073741824.0),
     ("gi", 1073741824.0),
+    ("gb", 1073741824.0),
     ("gib", 1073741824.0),
-    ("gb", 1e9),
+    ("GB", 1e9),
     ("t", 1099511627776.0),
+    ("ti", 1099511627776.0),
+    ("tb", 1099511627776.0),
     ("tib", 1099511627776.0),
+    ("TB", 1e12),
+    ("mB", 1e6),
 ];
 
-const TIME_UNITS: [(&str, f64); 7] =
-    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+const TIME_UNITS: [(&str, f64); 11] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("usec", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("msec", 1e6),
+    ("s", 1e9),
+    ("sec", 1e9),
+    ("m", 60e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+];
 
 const RATE_UNITS: [(&str, f64); 7] = [
     ("b/s", 1.0),
@@ -61,14 +81,14 @@ const RATE_UNITS: [(&str, f64); 7] = [
 /// Splits `text` into a number and the factor of its unit.
 fn number_and_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, ParseError> {
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..digits]
-        .parse()
-        .map_err(|_| ParseError::new(text, 0, format!("a number is wanted here, such as {example}")))?;
-    let unit = text[digits..].trim().to_lowercase();
-    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
+    let number: f64 =
+        text[..digits].parse().map_err(|_| ParseError::new(text, 0, format!("write a number, such as {example}")))?;
+    let unit = text[digits..].trim();
+    let spelled = |unit: &str| units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
+    let factor = spelled(unit).or_else(|| spelled(&unit.to_lowercase()));
     match factor {
         Some(factor) => Ok(number * factor),
-        None => Err(ParseError::new(text, digits, format!("unknown unit `{unit}`; write it like {example}"))),
+        None => Err(ParseError::new(text, digits, format!("there is no unit `{unit}`; write it like {example}"))),
     }
 }
 
@@ -77,7 +97,7 @@ impl FromStr for Bytes {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let bytes = number_and_unit(text, &SIZE_UNITS, "4096, 4KiB or 1MiB")?;
         if bytes.fract() != 0.0 || bytes > u64::MAX as f64 {
-            return Err(ParseError::new(text, 0, "a size is a whole number of bytes"));
+            return Err(ParseError::new(text, 0, "a size must be a whole number of bytes"));
         }
         Ok(Self(bytes as u64))
     }
@@ -102,7 +122,7 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let rate = number_and_unit(text, &RATE_UNITS, "3.5GB/s or 500MB/s")?;
         if rate <= 0.0 {
-            return Err(ParseError::new(text, 0, "a rate is more than nothing"));
+            return Err(ParseError::new(text, 0, "a rate must be above 0"));
         }
         Ok(Self(rate))
     }
@@ -137,6 +157,15 @@ impl fmt::Display for Rate {
             _ => (1.0, "B/s"),
         };
         write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+/// A share: `3%` or `0.03`.
+pub(crate) fn share(text: &str) -> Result<f64, ParseError> {
+    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
+    match digits.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&(number * scale)) => Ok(number * scale),
+        _ => Err(ParseError::new(text, 0, "write a share from 0% to 100%")),
     }
 }
 
@@ -178,7 +207,19 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_fio_and_spreadsheets_write_them() {
-        let cases = [("512", 512), ("4k", 4096), ("4KiB", 4096), ("4kb", 4000), ("1MiB", 1 << 20), ("1.5k", 1536)];
+        let cases = [
+            ("512", 512),
+            ("4k", 4096),
+            ("4KiB", 4096),
+            ("4kb", 4096),
+            ("4kB", 4000),
+            ("1GB", 1_000_000_000),
+            ("1gb", 1 << 30),
+            ("4KIB", 4096),
+            ("8B", 8),
+            ("1MiB", 1 << 20),
+            ("1.5k", 1536),
+        ];
         for (text, bytes) in cases {
             assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
         }
@@ -208,5 +249,6 @@ mod tests {
     fn a_bare_number_of_time_is_seconds() {
         assert_eq!("0.25".parse::<Nanos>(), Ok(Nanos(250_000_000)));
         assert_eq!("2m".parse::<Nanos>(), Ok(Nanos(120_000_000_000)));
+        assert_eq!("2min".parse::<Nanos>(), Ok(Nanos(120_000_000_000)));
     }
 }

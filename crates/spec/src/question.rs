@@ -1,6 +1,6 @@
-//! The question of a study: what is to be found out, over which settings, in how much time.
+//! Describes the question of a study: the target, the experiments, the settings and the budget.
 //!
-//! A study file holds one question; the same question resumes it, a different one is refused.
+//! A study file holds one question. The same question resumes it; a different one is refused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Bytes, Cache, Direction, EngineName, Nanos, ParseError, Pattern, Rate, Switch};
+use crate::{Bytes, Cache, Direction, EngineName, Issuing, Nanos, ParseError, Pattern, Rate, Switch};
 
 words! {
     /// A named plan of cells, and what is made of them.
@@ -85,6 +85,9 @@ pub struct Question {
     pub threads: u32,
     /// How requests are issued.
     pub engine: EngineName,
+    /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuing: Option<Issuing>,
     /// Bytes of the target that are used; `None` takes 1 GiB of a folder, and all of a file or a device.
     pub size: Option<Bytes>,
     /// Time that the whole study may take.
@@ -118,6 +121,7 @@ impl Question {
             cache: vec![Cache::Device, Cache::Both],
             threads: 1,
             engine: EngineName::Auto,
+            issuing: None,
             size: None,
             budget: Nanos(120_000_000_000),
             runtime: None,

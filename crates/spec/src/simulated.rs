@@ -1,10 +1,11 @@
-//! A simulated disk as text: `fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s`, or the same keys as TOML.
+//! Parses and prints a simulated disk: `fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s`, or the same keys as TOML.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use crate::{Bytes, Nanos, ParseError, Rate};
+use crate::quantity::share;
+use crate::{Bytes, Faults, Nanos, ParseError, Rate};
 
 /// The constants of a simulated storage path. `model` says how they become completions.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,8 @@ pub struct SimulatedDisk {
     pub size: Bytes,
     /// Seed of everything random in it.
     pub seed: u64,
+    /// What goes wrong with its requests; drawn apart from all else, so that it changes nothing else.
+    pub faults: Faults,
 }
 
 impl Default for SimulatedDisk {
@@ -56,6 +59,7 @@ impl Default for SimulatedDisk {
             cpus: 2,
             size: Bytes(1 << 30),
             seed: 1,
+            faults: Faults::default(),
         }
     }
 }
@@ -63,6 +67,11 @@ impl Default for SimulatedDisk {
 /// The keys as they are written, each with the text of its value.
 const KEYS: &str =
     "fixed, rate, disks, shared, iops, noise, jitter, correlation, cpu_fixed, cpu_per_kib, unseen, cpus, size, seed";
+
+/// The most disks of a simulated path.
+const MOST_DISKS: u32 = 1024;
+/// The most processors of a simulated host: each record has an entry for each of them.
+const MOST_CPUS: u32 = 4096;
 
 impl SimulatedDisk {
     /// Reads `key=value,key=value`; every key may be left out.
@@ -72,7 +81,7 @@ impl SimulatedDisk {
         for item in text.split(',').filter(|item| !item.is_empty()) {
             let (key, value) = item
                 .split_once('=')
-                .ok_or_else(|| ParseError::new(text, offset, format!("write key=value; the keys are {KEYS}")))?;
+                .ok_or_else(|| ParseError::new(text, offset, format!("write key=value; {}", keys())))?;
             disk.set(key, value).map_err(|error| {
                 let start = if error.text == key { offset } else { offset + key.len() + 1 };
                 error.within(text, start)
@@ -126,22 +135,25 @@ impl SimulatedDisk {
             "cpus" => self.cpus = whole(value)?,
             "size" => self.size = value.parse()?,
             "seed" => self.seed = whole(value)?,
-            _ => {
-                return Err(ParseError::new(key, 0, format!("no such key; the keys are {KEYS}")));
-            }
+            _ if self.faults.set(key, value)? => {}
+            _ => return Err(ParseError::new(key, 0, format!("there is no such key; {}", keys()))),
         }
         Ok(())
     }
 
     fn checked(self, text: &str) -> Result<Self, ParseError> {
-        let complaint = if self.disks == 0 || self.cpus == 0 {
-            "a system has at least one disk and one processor"
+        let complaint = if !(1..=MOST_DISKS).contains(&self.disks) {
+            "disks must be from 1 to 1024"
+        } else if !(1..=MOST_CPUS).contains(&self.cpus) {
+            "cpus must be from 1 to 4096"
         } else if self.size < Bytes(1 << 20) {
-            "a simulated path holds at least 1MiB"
+            "size must be at least 1MiB"
         } else if self.correlation >= 1.0 {
-            "a correlation is below 1"
+            "correlation must be below 1"
         } else if self.fixed == Nanos(0) && self.rate.0 >= 1e15 {
-            "a request has to take some time"
+            "a request must take some time; raise fixed or lower rate"
+        } else if let Some(complaint) = self.faults.complaint() {
+            complaint
         } else {
             return Ok(self);
         };
@@ -149,23 +161,18 @@ impl SimulatedDisk {
     }
 }
 
+fn keys() -> String {
+    format!("the keys are {KEYS}, and of faults {}", Faults::KEYS)
+}
+
 fn whole<T: std::str::FromStr>(text: &str) -> Result<T, ParseError> {
-    text.parse().map_err(|_| ParseError::new(text, 0, "a whole number is wanted here"))
+    text.parse().map_err(|_| ParseError::new(text, 0, "write a whole number"))
 }
 
 fn number(text: &str) -> Result<f64, ParseError> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err(ParseError::new(text, 0, "a number above 0 is wanted here")),
-    }
-}
-
-/// A share: `3%` or `0.03`.
-fn share(text: &str) -> Result<f64, ParseError> {
-    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
-    match digits.parse::<f64>() {
-        Ok(number) if (0.0..=1.0).contains(&(number * scale)) => Ok(number * scale),
-        _ => Err(ParseError::new(text, 0, "a share from 0% to 100% is wanted here")),
+        _ => Err(ParseError::new(text, 0, "write a number above 0")),
     }
 }
 
@@ -181,7 +188,7 @@ impl fmt::Display for SimulatedDisk {
         }
         write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
         write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
-        write!(f, ",cpus={},size={},seed={}", self.cpus, self.size, self.seed)
+        write!(f, ",cpus={},size={},seed={}{}", self.cpus, self.size, self.seed, self.faults)
     }
 }
 
@@ -203,7 +210,9 @@ mod tests {
     fn a_wrong_key_or_value_is_pointed_at() {
         assert_eq!(SimulatedDisk::from_constants("fixed=80us,speed=1").unwrap_err().at, 11);
         assert_eq!(SimulatedDisk::from_constants("fixed=80us,rate=5x").unwrap_err().at, 17);
-        assert!(SimulatedDisk::from_constants("disks=0").is_err());
+        for constants in ["disks=0", "disks=1000000000", "cpus=0", "cpus=1000000000"] {
+            assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
+        }
         assert!(SimulatedDisk::from_toml("d.toml", "disks = 'many'").unwrap_err().to_string().contains("disks"));
     }
 }

@@ -1,6 +1,6 @@
-//! A simulated machine made of parts, as text: `win2k-atlas10k,disks=4,array=stripe,disk.rpm=15000`.
+//! Parses and prints a simulated machine and its settings: `win2k-atlas10k,disks=4,array=stripe,disk.rpm=15000`.
 //!
-//! A name, the machine's TOML and settings enter; which parts there are and what they do is `model`'s to say.
+//! The crate `model` defines the parts and what they do.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{ParseError, Switch};
 
 words! {
     /// How a simulated machine's disks make one volume.
-    DiskArray, "way to join disks":
+    DiskArray, "disk array":
     /// Each for itself: the volume is one after the other.
     Each = "each",
     /// A stripe that the host makes.
@@ -93,7 +93,7 @@ impl SimulatedSystem {
             _ if key.contains('.') && !value.is_empty() => {
                 self.constants.insert(key.to_string(), value.to_string());
             }
-            _ => return Err(ParseError::new(key, 0, format!("no such setting; they are {KEYS}"))),
+            _ => return Err(ParseError::new(key, 0, format!("there is no such setting; the settings are {KEYS}"))),
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl SimulatedSystem {
 fn count(text: &str) -> Result<u32, ParseError> {
     match text.parse() {
         Ok(count @ 1..=1024) => Ok(count),
-        _ => Err(ParseError::new(text, 0, "a number from 1 to 1024 is wanted here")),
+        _ => Err(ParseError::new(text, 0, "write a number from 1 to 1024")),
     }
 }
 

@@ -1,9 +1,9 @@
-//! What is measured: a path, a simulated system, or nothing at all.
+//! Parses and prints targets: a path, several paths as one volume, a simulated system, or nothing.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Bytes, Join, ParseError, SimulatedDisk, SimulatedSystem};
+use crate::{Bytes, ParseError, SimulatedDisk, SimulatedSystem, VolumeLayout};
 
 /// The end of the path that requests are sent to.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub enum Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Several {
     /// How they make one.
-    pub join: Join,
+    pub volume_layout: VolumeLayout,
     /// The members, in their order.
     pub members: Vec<PathBuf>,
     /// Bytes of a stripe that lie on one member before the next has its turn.
@@ -36,22 +36,22 @@ impl Several {
     pub const USUAL_CHUNK: Bytes = Bytes(64 * 1024);
 
     /// Reads `A,B,...`, in which `chunk=SIZE` may stand anywhere.
-    fn parse(join: Join, text: &str) -> Result<Self, ParseError> {
-        let mut several = Self { join, members: Vec::new(), chunk: Self::USUAL_CHUNK };
+    fn parse(volume_layout: VolumeLayout, text: &str) -> Result<Self, ParseError> {
+        let mut several = Self { volume_layout, members: Vec::new(), chunk: Self::USUAL_CHUNK };
         let mut at = 0;
         for item in text.split(',') {
             match item.strip_prefix("chunk=") {
                 Some(size) => several.chunk = size.parse().map_err(|error: ParseError| error.within(text, at + 6))?,
-                None if item.is_empty() => return Err(ParseError::new(text, at, "a member is a path")),
+                None if item.is_empty() => return Err(ParseError::new(text, at, "a member must be a path")),
                 None => several.members.push(PathBuf::from(item)),
             }
             at += item.len() + 1;
         }
         let complaint = match several.members.len() {
-            0 | 1 => format!("{join}: joins two paths or more, such as {join}:/dev/sdb,/dev/sdc"),
-            3.. if join == Join::Mirror => "a mirror has two members".to_string(),
+            0 | 1 => format!("{volume_layout}: needs two paths or more, such as {volume_layout}:/dev/sdb,/dev/sdc"),
+            3.. if volume_layout == VolumeLayout::Mirror => "a mirror must have two members".to_string(),
             _ if several.chunk.0 == 0 || !several.chunk.0.is_multiple_of(512) => {
-                "a chunk is a multiple of 512 bytes".to_string()
+                "a chunk must be a multiple of 512 bytes".to_string()
             }
             _ => return Ok(several),
         };
@@ -63,7 +63,7 @@ impl Several {
 impl fmt::Display for Several {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members: Vec<String> = self.members.iter().map(|path| path.display().to_string()).collect();
-        write!(f, "{}:{}", self.join, members.join(","))?;
+        write!(f, "{}:{}", self.volume_layout, members.join(","))?;
         if self.chunk != Self::USUAL_CHUNK { write!(f, ",chunk={}", self.chunk) } else { Ok(()) }
     }
 }
@@ -77,21 +77,23 @@ impl Target {
         if let Some(rest) = text.strip_prefix("sim:") {
             return simulated(rest, read).map_err(|error| error.within(text, "sim:".len()));
         }
-        let joined = |join: Join, rest: &str| {
-            Several::parse(join, rest).map(Self::Several).map_err(|error| error.within(text, text.len() - rest.len()))
+        let joined = |volume_layout: VolumeLayout, rest: &str| {
+            Several::parse(volume_layout, rest)
+                .map(Self::Several)
+                .map_err(|error| error.within(text, text.len() - rest.len()))
         };
         match text.split_once(':') {
             Some(("null", "")) => Ok(Self::Null),
-            Some(("each", members)) => joined(Join::Each, members),
-            Some(("stripe", members)) => joined(Join::Stripe, members),
-            Some(("mirror", members)) => joined(Join::Mirror, members),
+            Some(("each", members)) => joined(VolumeLayout::Each, members),
+            Some(("stripe", members)) => joined(VolumeLayout::Stripe, members),
+            Some(("mirror", members)) => joined(VolumeLayout::Mirror, members),
             Some((scheme @ ("null" | "smb"), _)) => {
                 let message = format!(
-                    "`{scheme}:` is no target; write a path, stripe:A,B, mirror:A,B, each:A,B, sim:... or null:"
+                    "there is no target `{scheme}:`; write a path, stripe:A,B, mirror:A,B, each:A,B, sim:... or null:"
                 );
                 Err(ParseError::new(text, 0, message))
             }
-            _ if text.is_empty() => Err(ParseError::new(text, 0, "a target is a path, sim:... or null:")),
+            _ if text.is_empty() => Err(ParseError::new(text, 0, "write a path, sim:... or null:")),
             _ => Ok(Self::Path(PathBuf::from(text))),
         }
     }
@@ -126,7 +128,7 @@ impl Target {
     /// A [`ParseError`] that points at the character of `setting`.
     pub fn with(self, setting: &str) -> Result<Self, ParseError> {
         let Some((key, value)) = setting.split_once('=') else {
-            return Err(ParseError::new(setting, 0, "a setting is key=value, such as disks=4"));
+            return Err(ParseError::new(setting, 0, "write a setting as key=value, such as disks=4"));
         };
         let pointed = |error: ParseError| {
             let at = if error.text == key { 0 } else { key.len() + 1 };
@@ -138,7 +140,7 @@ impl Target {
                 system.set(key, value).map_err(pointed)?;
                 Ok(Self::System(system))
             }
-            other => Err(ParseError::new(setting, 0, format!("{other} is real: only sim: targets have settings"))),
+            other => Err(ParseError::new(setting, 0, format!("{other} is real; only sim: targets have settings"))),
         }
     }
 }
@@ -180,7 +182,10 @@ mod tests {
     fn several_paths_make_one_target() {
         let target = parse("stripe:/a,/b,chunk=128KiB").unwrap();
         let Target::Several(several) = &target else { panic!("{target:?}") };
-        assert_eq!((several.join, several.members.len(), several.chunk), (Join::Stripe, 2, Bytes(128 << 10)));
+        assert_eq!(
+            (several.volume_layout, several.members.len(), several.chunk),
+            (VolumeLayout::Stripe, 2, Bytes(128 << 10))
+        );
         assert_eq!(parse(&target.to_string()), Ok(target));
         assert_eq!(parse("mirror:/a,/b").unwrap().to_string(), "mirror:/a,/b");
         assert!(parse("mirror:/a,/b,/c").is_err());

@@ -1,4 +1,4 @@
-//! The words that settings are written in: each value has exactly one spelling, in flags, files and output alike.
+//! Declares the enums of settings; each value has one spelling in flags, files and output.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +35,7 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, ParseError> {
                 Self::ALL.iter().copied().find(|value| value.word() == text).ok_or_else(|| {
                     let known: Vec<&str> = Self::ALL.iter().map(|value| value.word()).collect();
-                    ParseError::new(text, 0, format!("no such {}; one of {}", $what, known.join(", ")))
+                    ParseError::new(text, 0, format!("there is no such {}; write one of {}", $what, known.join(", ")))
                 })
             }
         }
@@ -144,6 +144,9 @@ words! {
     Soaker = "soaker",
     /// The same workload with the block layer's tracepoints on, for where a request's time goes.
     Traced = "traced",
+    /// The same workload again, after plain runs have chosen it: what is reported of a choice comes from other runs
+    /// than those that made it.
+    Confirm = "confirm",
 }
 
 words! {
@@ -189,7 +192,7 @@ words! {
 
 words! {
     /// How several members make one target.
-    Join, "way to join members":
+    VolumeLayout, "volume layout":
     /// Each for itself: as many lanes as members, none knows of the others.
     Each = "each",
     /// Chunk after chunk, as RAID 0.
@@ -268,6 +271,11 @@ impl EngineName {
     /// Whether it carries out one request after the other, whatever the depth.
     pub fn is_in_turn(self) -> bool {
         matches!(self, Self::Sync | Self::Mmap)
+    }
+
+    /// Whether several requests can go out with one system call.
+    pub fn shares_calls(self) -> bool {
+        matches!(self, Self::Auto | Self::IoUring | Self::Plain | Self::Iopoll | Self::Libaio)
     }
 
     /// Whether it is io_uring in one of its forms.

@@ -1,10 +1,10 @@
-//! What is asked of a target: one workload, one run of it, and the words its settings are written in.
+//! Describes a workload and a run of it.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Bytes, Cache, EngineName, Experiment, Nanos, Pass, Rw, Twist};
+use crate::{Arrivals, Bytes, Cache, EngineName, Experiment, Issuing, Nanos, Pass, Rw, WorkloadOptions};
 
 /// One combination of settings; measured several times, it is a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,13 +23,17 @@ pub struct Workload {
     pub cache: Cache,
     /// How requests are issued.
     pub engine: EngineName,
+    /// How they are handed to the kernel; `None` where there is none, as in virtual time, and for runs of the first
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuing: Option<Issuing>,
     /// Requests a second that come to each thread, whether or not earlier ones are done (open loop); `None` issues
     /// a request as soon as another is done (closed loop).
     #[serde(default)]
     pub rate: Option<Arrival>,
-    /// What an experiment turns beside these.
-    #[serde(default, skip_serializing_if = "Twist::is_usual")]
-    pub twist: Twist,
+    /// Options beside these.
+    #[serde(default, alias = "twist", skip_serializing_if = "WorkloadOptions::is_default")]
+    pub options: WorkloadOptions,
 }
 
 /// Requests that come at a rate of their own.
@@ -51,8 +55,9 @@ impl Default for Workload {
             threads: 1,
             cache: Cache::Device,
             engine: EngineName::Auto,
+            issuing: None,
             rate: None,
-            twist: Twist::default(),
+            options: WorkloadOptions::default(),
         }
     }
 }
@@ -61,6 +66,11 @@ impl Workload {
     /// Requests outstanding over all threads.
     pub fn total_depth(&self) -> u32 {
         self.iodepth * self.threads
+    }
+
+    /// The same, issued as its engine can: see [`Issuing::by`].
+    pub fn issued_by_engine(self) -> Self {
+        Self { issuing: self.issuing.map(|issuing| issuing.by(self.engine)), ..self }
     }
 }
 
@@ -73,10 +83,11 @@ impl fmt::Display for Workload {
         }
         write!(f, "--bs {} --iodepth {} --threads {} ", self.bs, self.iodepth, self.threads)?;
         write!(f, "--cache {} --engine {}", self.cache, self.engine)?;
+        self.issuing.iter().try_for_each(|issuing| write!(f, " {issuing}"))?;
         if let Some(Arrival { iops, arrivals }) = self.rate {
-            write!(f, " --rate {iops} --arrivals {arrivals}")?;
+            write!(f, " --rate-iops {iops} --arrivals {arrivals}")?;
         }
-        write!(f, "{}", self.twist)
+        write!(f, "{}", self.options)
     }
 }
 
@@ -98,9 +109,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether it stands on the axes that studies walk: of `sequential` or `random` or of none, with nothing turned.
+    /// Whether it belongs to the walks of block size and depth (`sequential`, `random`, or no experiment) and has no
+    /// options.
     pub fn walks(&self) -> bool {
-        self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && self.workload.twist.is_usual()
+        self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && self.workload.options.is_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Does a study of two minutes say what an exhaustive grid says? Simulated disks, a line each, and the sums.
+//! Compares studies of two minutes with exhaustive grids: simulated disks, a line each, and the sums.
 //!
 //! `cargo run --release -p halfpower-study --example time_to_answer [DISKS]`
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use grid::{Answer, Studied, What};
-use spec::{Bytes, SimulatedDisk};
+use halfpower_spec::{Bytes, SimulatedDisk};
 
 /// Cells with so many runs or more are counted together.
 const MOST_RUNS: usize = 6;
@@ -64,7 +64,7 @@ impl Sums {
         self.all_s += studied.spent_s;
         self.runs += studied.records.len();
         for cell in studied.findings.cells.iter().filter(|cell| cell.runs >= 3) {
-            let truth = model::throughput(disk, Bytes(cell.bs_bytes), cell.iodepth).mbps();
+            let truth = halfpower_model::throughput(disk, Bytes(cell.bs_bytes), cell.iodepth).mbps();
             let (held, narrow) =
                 (cell.mbps.low <= truth && truth <= cell.mbps.high, cell.mbps.relative_reach() <= 0.05);
             let sums = self.intervals.entry(cell.runs.min(MOST_RUNS)).or_default();

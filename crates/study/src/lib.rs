@@ -1,18 +1,25 @@
-//! Many runs, one study: what to measure next, and doing it until the question is answered or the budget spent.
+//! Conducts many runs as one study: decides what is measured next, until the question is answered or the budget spent.
 
-mod belief;
-mod conduct;
-mod decisions;
-mod fixed;
-mod known;
-mod order;
+mod candidates;
+mod confirmation;
+mod deciding_cells;
+mod durable_runs;
+mod finished;
+mod fixed_plan;
+mod kriging;
+mod observation;
+mod observed_cell;
+mod observed_path;
 mod planner;
-mod plans;
-mod program;
-mod wants;
-mod window;
+mod priorities;
+mod repeats;
+mod seeds;
+mod study_loop;
+mod study_program;
+mod window_length;
 
-pub use conduct::{Ending, Observer, SoFar, StudyError, conduct};
-pub use planner::{Observation, Planner, Step, left, next};
-pub use plans::left_out;
-pub use program::{fixed_runs, grid_runs};
+pub use finished::finished;
+pub use observation::Observation;
+pub use planner::{Planner, Step, left, next};
+pub use study_loop::{Ending, Observer, SoFar, StudyError, conduct};
+pub use study_program::{fixed_runs, grid_runs};

@@ -1,19 +1,23 @@
-//! What is to be measured next? A pure function from the question and what was seen so far to the next run.
+//! Decides what is measured next in the walks of block size and depth: a pure function of the question and what was
+//! seen.
 //!
-//! The planner holds an estimate with its deviation for every cell (`belief`), asks which runs would sharpen the
-//! answer (`wants`), and takes the most urgent of one direction together as a batch, in an order that the study's
+//! The planner holds an estimate with its deviation for every cell (`kriging`), asks which runs would sharpen the
+//! answer (`candidates`), and takes the most urgent of one direction together as a batch, in an order that the study's
 //! seed decides: reads and writes in blocks, so that what a device remembers of writes does not leak into reads,
 //! and all else interleaved, so that no drift passes for an effect.
 
 use std::collections::BTreeSet;
 
-use record::Record;
-use spec::{Direction, Nanos, Pass, Question, Run};
+use halfpower_spec::{Experiment, Nanos, Pass, Question, Run, Workload};
 
-use crate::known::{KnownPath, by_pass};
-use crate::order::mixed;
-use crate::wants::{Tier, Want, wants};
-use crate::window::runtime;
+use crate::candidates::{RunCandidate, candidates};
+use crate::confirmation;
+use crate::observation::Observation;
+use crate::observed_cell::by_pass;
+use crate::observed_path::ObservedPath;
+use crate::priorities::Priority;
+use crate::seeds::mixed;
+use crate::window_length::runtime;
 
 /// Most runs of a batch, and the number up to which less urgent ones fill it.
 const BATCH: usize = 16;
@@ -22,48 +26,10 @@ const FILLED_BATCH: usize = 8;
 const EXPLORING_SHARE: f64 = 0.6;
 /// The share that may at any time: where noise has moved half power, its new sides are seen at least once.
 const FEW_SHARE: f64 = 0.05;
+/// The share after which what was chosen so far is confirmed, whatever else is wanted.
+const CHOOSING_SHARE: f64 = 0.65;
 /// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
 const SOAKER_LENGTH: f64 = 1.5;
-
-/// What the planner keeps of a record.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observation {
-    /// What was asked.
-    pub run: Run,
-    /// What it gave, in MB/s, as the analysis counts it: without a trimmed start; 0 where nothing moved.
-    pub mbps: f64,
-    /// Charged processor time a byte, in nanoseconds.
-    pub charged_ns_per_byte: f64,
-    /// What the soaker lost a byte, in nanoseconds; `None` where it did not run.
-    pub soaker_ns_per_byte: Option<f64>,
-    /// Whether a request failed, so that no conclusion rests on it.
-    pub failed: bool,
-    /// Whether it read what the page cache held when it began, so that it is no advice.
-    pub cached: bool,
-    /// What it took of the budget.
-    pub spent_ns: u64,
-}
-
-/// Share of its span in the page cache above which a buffered read has measured memory (as in the analysis).
-const CACHED_SHARE: f64 = 0.1;
-
-impl From<&Record> for Observation {
-    fn from(record: &Record) -> Self {
-        let workload = record.run.workload;
-        let bytes = (record.cpu.ios.max(1) * workload.bs.0) as f64;
-        let reads_cache = !workload.cache.direct() && workload.rw.direction() == Some(Direction::Read);
-        let held = record.cached_bytes.map_or(0.0, |bytes| bytes as f64 / record.span_bytes.max(1) as f64);
-        Self {
-            run: record.run,
-            mbps: analyse::run_mbps(record),
-            charged_ns_per_byte: record.cpu.charged_ns() as f64 / bytes,
-            soaker_ns_per_byte: record.cpu.soaker.as_ref().map(|soaker| soaker.lost_ns as f64 / bytes),
-            failed: !record.errors.is_empty(),
-            cached: reads_cache && held > CACHED_SHARE,
-            spent_ns: record.spent_ns,
-        }
-    }
-}
 
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,7 +66,7 @@ fn after(question: &Question, seen: &[Observation]) -> Planner {
 #[derive(Debug, Clone)]
 pub struct Planner {
     question: Question,
-    paths: Vec<KnownPath>,
+    paths: Vec<ObservedPath>,
     /// The rest of the batch, the next run first.
     batch: Vec<Planned>,
     /// Whether runs were left out because the budget does not hold them.
@@ -115,7 +81,7 @@ pub struct Planner {
 struct Costs {
     spent_ns: u64,
     /// Time and number of runs, by pass.
-    runs: [(u64, u64); 2],
+    runs: [(u64, u64); 3],
     /// Time by direction: what keeps reads and writes balanced.
     directions: [u64; 2],
 }
@@ -123,7 +89,7 @@ struct Costs {
 impl Planner {
     /// The plan of a study of which nothing was measured yet.
     pub fn new(question: &Question) -> Self {
-        let paths = KnownPath::all(question);
+        let paths = ObservedPath::all(question);
         let mut planner = Self {
             question: question.clone(),
             paths,
@@ -140,7 +106,7 @@ impl Planner {
     pub fn observe(&mut self, seen: &Observation) {
         let Run { experiment, workload, pass, .. } = seen.run;
         self.costs.add(seen);
-        let own = |path: &&mut KnownPath| {
+        let own = |path: &&mut ObservedPath| {
             (Some(path.experiment), Some(path.direction), path.cache)
                 == (experiment, workload.rw.direction(), workload.cache)
         };
@@ -179,76 +145,94 @@ impl Planner {
 
     /// Plans the next batch from all that is known.
     fn plan(&mut self) {
-        self.paths.iter_mut().for_each(KnownPath::refresh);
+        self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
-        let mut wants = wants(&self.question, &self.paths);
-        wants.sort_by(|one, other| {
-            let by_chance = |want: &Want| self.chance(want);
-            (one.tier.cmp(&other.tier))
+        let mut candidates = candidates(&self.question, &self.paths, self.is_late());
+        candidates.sort_by(|one, other| {
+            let by_chance = |want: &RunCandidate| self.chance(want);
+            (one.priority.cmp(&other.priority))
                 .then(one.rank.total_cmp(&other.rank))
                 .then_with(|| by_chance(one).cmp(&by_chance(other)))
         });
         let mut taken = BTreeSet::new();
-        wants.retain(|want| taken.insert((want.name, by_pass(want.pass), want.later)));
-        let all = wants.len();
-        self.afford(&mut wants, &expected);
-        self.held_back = wants.len() < all;
-        let batch = self.select(&wants);
+        candidates.retain(|want| taken.insert((want.cell, by_pass(want.pass), want.later)));
+        let all = candidates.len();
+        self.afford(&mut candidates, &expected);
+        self.held_back = candidates.len() < all;
+        let batch = self.select(&candidates);
         let planned = batch.into_iter().map(|want| {
-            let run = self.paths[want.name.0].run(&self.question, want.name.1, want.pass, want.later);
+            let run = self.paths[want.cell.0].run(&self.question, want.cell.1, want.pass, want.later);
             // A slow cell's window may be longer than all before it.
             Planned { run, expected_ns: expected.run_ns(&self.paths, want).max(run.runtime.0) }
         });
         let mut batch: Vec<Planned> = planned.collect();
         batch.sort_by_key(|planned| planned.run.seed);
-        self.outstanding = (self.outlook_ns(&wants, &expected), self.costs.spent_ns);
+        self.outstanding = (self.outlook_ns(&candidates, &expected), self.costs.spent_ns);
         self.batch = batch;
     }
 
+    /// The cell that stands for direct writes, where one was chosen to be confirmed.
+    pub(crate) fn chosen_direct_write(&self) -> Option<(Experiment, Workload)> {
+        let (path, cell) = confirmation::chosen_direct_write(&self.paths)?;
+        let run = self.paths[path].run(&self.question, cell, Pass::Plain, 0);
+        Some((self.paths[path].experiment, run.workload))
+    }
+
+    /// Whether the time has come to confirm what was chosen so far.
+    fn is_late(&self) -> bool {
+        self.costs.spent_ns as f64 >= self.question.budget.0 as f64 * CHOOSING_SHARE
+    }
+
     /// A number that orders equally urgent runs as if by chance, so that no block size always goes first.
-    fn chance(&self, want: &Want) -> u64 {
-        let place = ((want.name.0 as u64) << 40) | ((want.name.1 as u64) << 8) | u64::from(want.later);
-        mixed(self.question.seed ^ mixed(place))
+    fn chance(&self, want: &RunCandidate) -> u64 {
+        let number = ((want.cell.0 as u64) << 40) | ((want.cell.1 as u64) << 8) | u64::from(want.later);
+        mixed(self.question.seed ^ mixed(number))
     }
 
     /// Leaves out what looks further when that would cost cells already seen the runs that they are owed.
-    fn afford(&self, wants: &mut Vec<Want>, expected: &Expected) {
+    fn afford(&self, candidates: &mut Vec<RunCandidate>, expected: &Expected) {
         let remaining_ns = self.question.budget.0.saturating_sub(self.costs.spent_ns);
-        let owed = wants.iter().filter(|want| matches!(want.tier, Tier::Repeat | Tier::Soaker));
+        let owed = candidates.iter().filter(|want| matches!(want.priority, Priority::Repeat | Priority::Soaker));
         let owed_ns: u64 = owed.map(|want| expected.run_ns(&self.paths, want)).sum();
-        let looking_ns: u64 =
-            wants.iter().filter(|want| want.tier == Tier::Explore).map(|want| expected.run_ns(&self.paths, want)).sum();
+        let looking_ns: u64 = candidates
+            .iter()
+            .filter(|want| want.priority == Priority::Explore)
+            .map(|want| expected.run_ns(&self.paths, want))
+            .sum();
         let few = looking_ns as f64 <= self.question.budget.0 as f64 * FEW_SHARE;
         let early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * EXPLORING_SHARE;
-        wants.retain(|want| {
+        candidates.retain(|want| {
             let runs_ns = u64::from(self.question.repeats) * expected.run_ns(&self.paths, want);
             let held = remaining_ns >= owed_ns + runs_ns;
-            match want.tier {
-                Tier::Explore => early || held || few,
-                Tier::Complete => held,
+            match want.priority {
+                Priority::Explore => early || held || few,
+                Priority::Complete => held,
                 _ => true,
             }
         });
     }
 
     /// The most urgent runs of one direction: where both are as urgent, of the one that had less time so far.
-    fn select<'a>(&self, wants: &'a [Want]) -> Vec<&'a Want> {
-        let Some(first) = wants.first() else { return Vec::new() };
-        let direction = |want: &Want| self.paths[want.name.0].direction;
-        let urgent = wants.iter().filter(|want| want.tier == first.tier).map(direction);
+    fn select<'a>(&self, candidates: &'a [RunCandidate]) -> Vec<&'a RunCandidate> {
+        let Some(first) = candidates.first() else { return Vec::new() };
+        let direction = |want: &RunCandidate| self.paths[want.cell.0].direction;
+        let urgent = candidates.iter().filter(|want| want.priority == first.priority).map(direction);
         let chosen = urgent.min_by_key(|way| (self.costs.directions[*way as usize], *way)).expect("there is a first");
-        let own = wants.iter().filter(|want| direction(want) == chosen);
+        let own = candidates.iter().filter(|want| direction(want) == chosen);
         let filling = own.enumerate().take(BATCH);
-        filling.take_while(|(at, want)| *at < FILLED_BATCH || want.tier == first.tier).map(|(_, want)| want).collect()
+        filling
+            .take_while(|(at, want)| *at < FILLED_BATCH || want.priority == first.priority)
+            .map(|(_, want)| want)
+            .collect()
     }
 
     /// What all that is wanted will take: a cell that is looked into will be owed repeats.
-    fn outlook_ns(&self, wants: &[Want], expected: &Expected) -> u64 {
-        let ns = |want: &Want| {
-            let looks = matches!(want.tier, Tier::Seed | Tier::Explore | Tier::Complete);
+    fn outlook_ns(&self, candidates: &[RunCandidate], expected: &Expected) -> u64 {
+        let ns = |want: &RunCandidate| {
+            let looks = matches!(want.priority, Priority::Seed | Priority::Explore | Priority::Complete);
             expected.run_ns(&self.paths, want) * if looks { u64::from(self.question.repeats) } else { 1 }
         };
-        wants.iter().map(ns).sum()
+        candidates.iter().map(ns).sum()
     }
 }
 
@@ -281,17 +265,17 @@ impl Expected {
     fn new(planner: &Planner) -> Self {
         let window_ns = runtime(&planner.question).0;
         let mean = |(ns, runs): (u64, u64)| ns.checked_div(runs);
-        let [plain, soaker] = planner.costs.runs.map(mean);
-        let of_path = |path: &KnownPath| path.run_ns().or(plain).unwrap_or(window_ns);
+        let [plain, soaker, _] = planner.costs.runs.map(mean);
+        let of_path = |path: &ObservedPath| path.run_ns().or(plain).unwrap_or(window_ns);
         let unseen_ns = (plain.unwrap_or(window_ns) as f64 * SOAKER_LENGTH) as u64;
         Self { paths_ns: planner.paths.iter().map(of_path).collect(), soaker_ns: soaker.unwrap_or(unseen_ns) }
     }
 
-    fn run_ns(&self, paths: &[KnownPath], want: &Want) -> u64 {
+    fn run_ns(&self, paths: &[ObservedPath], want: &RunCandidate) -> u64 {
         match want.pass {
             Pass::Soaker => self.soaker_ns,
-            Pass::Plain | Pass::Traced => {
-                paths[want.name.0].cells[want.name.1].run_ns().unwrap_or(self.paths_ns[want.name.0])
+            Pass::Plain | Pass::Traced | Pass::Confirm => {
+                paths[want.cell.0].cells[want.cell.1].run_ns().unwrap_or(self.paths_ns[want.cell.0])
             }
         }
     }

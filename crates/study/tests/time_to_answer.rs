@@ -1,9 +1,7 @@
-//! Does a study say in two minutes what an exhaustive grid says in an hour? Ten random disks, played request by
+//! Checks that a study says in two minutes what an exhaustive grid says in an hour: ten random disks, played request by
 //! request in virtual time; the table of fifty is made by `cargo run --release --example time_to_answer`.
 
-mod grid;
-
-use grid::{Answer, What, disk, grid_s, mistakes, question, study};
+use crate::grid::{Answer, What, disk, grid_s, mistakes, question, study};
 
 const DISKS: u64 = 10;
 
@@ -39,10 +37,10 @@ fn a_study_says_what_an_exhaustive_grid_says_in_a_tenth_of_its_time() {
 #[test]
 fn the_judge_finds_what_is_wrong() {
     let (question, disk) = (question(), disk(1));
-    let right = grid::grid(&question, &spec::SimulatedDisk { noise: 0.0, ..disk.clone() });
+    let right = crate::grid::grid(&question, &halfpower_spec::SimulatedDisk { noise: 0.0, ..disk.clone() });
     assert!(mistakes(&question, &disk, &right).is_empty());
     let mut wrong = right.clone();
-    wrong.curves.values_mut().for_each(|half| half.bs = spec::Bytes(half.bs.0 * 2));
+    wrong.curves.values_mut().for_each(|half| half.bs = halfpower_spec::Bytes(half.bs.0 * 2));
     wrong.advised.values_mut().for_each(|at| at.1 = question.bs[0]);
     let found = mistakes(&question, &disk, &wrong);
     let count = |kind: What| found.iter().filter(|(what, _)| *what == kind).count();

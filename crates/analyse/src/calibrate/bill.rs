@@ -1,28 +1,29 @@
-//! What does a request of one way through cost the processor? Its cells and the fitted costs enter, constants leave.
+//! Fits what a request of one path costs the processor.
 //!
 //! The deepest cells tell what a request costs where waiting costs next to nothing, since one wait serves many
 //! requests; what the shallower ones cost beyond that is the wait.
 
-use super::passage::Fit;
-use super::settings;
+use super::calibration::Remark;
+use super::path_constants::Fit;
 use crate::fit::fit_line;
-use crate::path::Path;
-use crate::{Bound, CellFinding, Cost, format};
+use crate::path::MeasuredPath;
+use crate::{Bound, CellFinding, Cost, PathSettings};
 
-pub(super) fn add(fit: &mut Fit, path: &Path<'_>, costs: &[Cost]) {
+pub(super) fn add(fit: &mut Fit, path: &MeasuredPath<'_>, costs: &[Cost]) {
     let cells: Vec<&CellFinding> = path.usable().filter(|cell| cell.charged_us > 0.0).collect();
     charged(fit, &cells);
     let of = |bound| {
-        let here = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == settings(path) && cost.bound == bound;
+        let of_cost = |cost: &Cost| PathSettings { pattern: cost.pattern, rw: cost.rw, cache: cost.cache };
+        let here = |cost: &&Cost| of_cost(cost) == path.settings && cost.bound == bound;
         costs.iter().find(here)
     };
     if let (Some(lower), Some(upper)) = (of(Bound::Charged), of(Bound::Soaker)) {
-        fit.passage.unseen_us = (upper.fixed_us.value - lower.fixed_us.value).max(0.0);
-        fit.passage.unseen_us_per_kib = (upper.marginal_us_per_kib.value - lower.marginal_us_per_kib.value).max(0.0);
+        fit.constants.unseen_us = (upper.fixed_us.value - lower.fixed_us.value).max(0.0);
+        fit.constants.unseen_us_per_kib = (upper.marginal_us_per_kib.value - lower.marginal_us_per_kib.value).max(0.0);
         fit.unseen_known = true;
-        fit.remarks.insert("unseen_us", format!("the soaker's bound less the charge, over {} cells", upper.cells));
+        fit.remarks.insert("unseen_us", Remark::Unseen { cells: Some(upper.cells) });
     } else {
-        fit.remarks.insert("unseen_us", "unknown: no run beside the soaker".to_string());
+        fit.remarks.insert("unseen_us", Remark::Unseen { cells: None });
     }
 }
 
@@ -36,7 +37,7 @@ fn charged(fit: &mut Fit, cells: &[&CellFinding]) {
         fit_line(&points).map(|line| (depth, points.len(), line))
     };
     let Some((deepest, count, line)) = depths.iter().rev().find_map(|depth| line_at(*depth)) else {
-        fit.remarks.insert("charged_us", "unknown: no two sizes whose charge is known".to_string());
+        fit.remarks.insert("charged_us", Remark::ChargeUnknown);
         return;
     };
     let beyond = |cell: &&&CellFinding| cell.iodepth < deepest;
@@ -46,14 +47,13 @@ fn charged(fit: &mut Fit, cells: &[&CellFinding]) {
         .map(|cell| (cell.charged_us - line.at(cell.bs_bytes as f64 / 1024.0)) * f64::from(cell.iodepth))
         .collect();
     waits.sort_by(f64::total_cmp);
-    (fit.passage.charged_us, fit.passage.charged_us_per_kib) = (line.intercept, line.slope);
-    let scatter =
-        if line.points > 2 { format!(", scattered by {}", format::percent(line.scatter)) } else { String::new() };
-    fit.remarks.insert("charged_us", format!("fitted to {count} cells, {deepest} deep{scatter}"));
+    (fit.constants.charged_us, fit.constants.charged_us_per_kib) = (line.intercept, line.slope);
+    let scatter = (line.points > 2).then_some(line.scatter);
+    fit.remarks.insert("charged_us", Remark::Charge { cells: count, iodepth: deepest, scatter });
     if let Some(wait_us) = waits.get(waits.len() / 2) {
         // Less than a part in a hundred of the request's own charge is none.
         let least = line.intercept / 100.0;
-        fit.passage.wait_us = if *wait_us > least { *wait_us } else { 0.0 };
-        fit.remarks.insert("wait_us", format!("the median of what {} shallower cells are charged beyond", waits.len()));
+        fit.constants.wait_us = if *wait_us > least { *wait_us } else { 0.0 };
+        fit.remarks.insert("wait_us", Remark::Wait { cells: waits.len() });
     }
 }

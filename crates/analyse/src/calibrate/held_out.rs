@@ -1,18 +1,19 @@
-//! What is a calibration worth? Fitted to one half of a study's cells, it predicts the other half; and the other way
-//! round.
+//! Tells what a calibration is worth: fitted to one half of a study's cells, it predicts the other half.
 //!
 //! The halves lie like the fields of a chessboard over block size and depth, so that what is predicted always lies
 //! beside what was measured, and never between two runs of the same settings.
 
-use super::{CalibrateError, passage, typical, within};
-use crate::path::{Path, paths};
-use crate::{CellFinding, Findings};
+use super::calibration::CalibrateError;
+use super::path_constants;
+use super::typical::{typical, within};
+use crate::path::{MeasuredPath, paths};
+use crate::{CellFinding, Findings, PathSettings};
 
 /// Predictions of cells that the model was not fitted to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOut {
-    /// Each way through.
-    pub ways: Vec<HeldOutWay>,
+    /// Each path.
+    pub paths: Vec<HeldOutPath>,
     /// Cells that were predicted.
     pub cells: usize,
     /// Half of all predictions are off by less, as a share of what was measured.
@@ -24,11 +25,11 @@ pub struct HeldOut {
     pub runs_apart: Option<f64>,
 }
 
-/// The same of one way through.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HeldOutWay {
-    /// Its name in words.
-    pub words: String,
+/// The same of one path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeldOutPath {
+    /// Which.
+    pub path: PathSettings,
     /// Cells that were predicted.
     pub cells: usize,
     /// Half of the predictions are off by less.
@@ -37,16 +38,16 @@ pub struct HeldOutWay {
     pub most_within: f64,
 }
 
-/// Predicts each half of the cells of each way through from the other.
+/// Predicts each half of the cells of each path from the other.
 ///
 /// # Errors
-/// Where no way has enough cells for two halves.
+/// Where no path has enough cells for two halves.
 pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
     if findings.cells.is_empty() {
         return Err(CalibrateError::NoWalks);
     }
     let mut all = Vec::new();
-    let mut ways = Vec::new();
+    let mut held_out = Vec::new();
     let cells = typical(&findings.cells);
     for path in paths(&cells) {
         let mut off = predicted(&path);
@@ -55,32 +56,32 @@ pub fn check(findings: &Findings) -> Result<HeldOut, CalibrateError> {
         }
         off.sort_by(f64::total_cmp);
         let (half_within, most_within) = (within(&off, 0.5), within(&off, 0.9));
-        ways.push(HeldOutWay { words: path.words(), cells: off.len(), half_within, most_within });
+        held_out.push(HeldOutPath { path: path.settings, cells: off.len(), half_within, most_within });
         all.extend(off);
     }
-    if ways.is_empty() {
-        return Err(CalibrateError::TooLittle("half of the cells are too few to fit a model to".to_string()));
+    if held_out.is_empty() {
+        return Err(CalibrateError::HalvesTooSmall);
     }
     all.sort_by(f64::total_cmp);
     let (half_within, most_within) = (within(&all, 0.5), within(&all, 0.9));
-    Ok(HeldOut { ways, cells: all.len(), half_within, most_within, runs_apart: runs_apart(&findings.cells) })
+    Ok(HeldOut { paths: held_out, cells: all.len(), half_within, most_within, runs_apart: runs_apart(&findings.cells) })
 }
 
 /// How far off each cell's prediction by the other half is.
-fn predicted(path: &Path<'_>) -> Vec<f64> {
+fn predicted(path: &MeasuredPath<'_>) -> Vec<f64> {
     let halves = halves(path);
     let other = [&halves[1], &halves[0]];
     let mut off = Vec::new();
     for (fitted_to, predicts) in halves.iter().zip(other) {
-        if let Ok(passage) = passage::passage(fitted_to) {
-            off.extend(predicts.iter().map(|cell| passage::off(&passage, cell).abs()));
+        if let Ok(constants) = path_constants::constants(fitted_to) {
+            off.extend(predicts.iter().map(|cell| path_constants::off(&constants, cell).abs()));
         }
     }
     off
 }
 
 /// The fields of either colour.
-fn halves<'a>(path: &'a Path<'a>) -> [Vec<&'a CellFinding>; 2] {
+fn halves<'a>(path: &'a MeasuredPath<'a>) -> [Vec<&'a CellFinding>; 2] {
     let cells: Vec<&CellFinding> = path.usable().collect();
     let rank = |of: &dyn Fn(&CellFinding) -> u64, cell: &CellFinding| {
         let mut values: Vec<u64> = cells.iter().map(|cell| of(cell)).collect();

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{DiskPath, Moment, Operation, Path, Submission};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use record::{Cpu, Latency, Noise, Record, Series, Soaker};
-use spec::{
+use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission};
+use halfpower_record::{Cpu, Latency, Noise, Record, Series, Soaker};
+use halfpower_spec::{
     Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, SimulatedDisk, Workload,
 };
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A question about one pattern, direction and cache setting, over all sizes and depths.
 pub fn question() -> Question {
@@ -64,7 +64,7 @@ pub fn workloads(question: &Question) -> Vec<Workload> {
 
 /// One run of about a second whose throughput is `factor` times what the disk gives.
 pub fn record(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, factor: f64) -> Record {
-    let bytes_a_second = model::throughput(disk, workload.bs, workload.iodepth).0 * factor;
+    let bytes_a_second = halfpower_model::throughput(disk, workload.bs, workload.iodepth).0 * factor;
     record_at(disk, workload, repeat, pass, bytes_a_second)
 }
 
@@ -73,7 +73,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
     let bs = workload.bs.0 as f64;
     let ios = (bytes_a_second / bs).ceil().max(1.0);
     let elapsed_ns = (ios * bs / bytes_a_second * 1e9).round() as u64;
-    let cost = model::processor_time(disk, ios as u64, (ios * bs) as u64);
+    let cost = halfpower_model::processor_time(disk, ios as u64, (ios * bs) as u64);
     let lost_ns = cost.charged_ns + cost.unseen_ns;
     let mut latency = Latency::default();
     let depth = f64::from(workload.iodepth);
@@ -119,6 +119,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),
         anatomy: None,
+        discarded: Vec::new(),
     }
 }
 

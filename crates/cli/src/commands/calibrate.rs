@@ -1,46 +1,70 @@
-//! `halfpower calibrate`: a small model of what a study measured, to predict with; or what such a model is worth.
+//! Implements `halfpower calibrate`: fits a model to a study, or measures how well such a model predicts.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use analyse::{Calibration, Ceilings, HeldOut, format};
-use anyhow::{Context, Result, bail};
-use model::{Fitted, Passage};
-use record::StudyFile;
-use spec::{Bytes, Cache, Direction, Pattern};
+use anyhow::{Context, Result, anyhow, bail};
+use halfpower_analyse::{CalibrateError, Calibration, Ceilings, HeldOut};
+use halfpower_experiments::StudyFindings;
+use halfpower_model::{Fitted, PathConstants};
+use halfpower_output::{Destination, Form};
+use halfpower_record::StudyFile;
+use halfpower_report::{not_fitted_text, path_text};
+use halfpower_spec::{Bytes, Cache, Direction, Pattern};
+use halfpower_text::format;
 
 use super::question::quoted;
 use super::report::Analysed;
-use super::{to_file, to_output};
+use super::{destination, to_output};
 use crate::args::CalibrateArgs;
 
 pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
-    if let Some(output) = args.output.as_ref().filter(|path| path.extension().is_none_or(|ending| ending != "toml")) {
-        bail!("--output {}: sim: targets are read from files that end in .toml; name it so", output.display());
-    }
-    if let Some(output) = args.output.as_ref().filter(|path| path.to_string_lossy().contains([',', '='])) {
-        bail!("--output {}: in a sim: target settings follow a comma; name a file without , and =", output.display());
-    }
+    let output = args.output.as_deref().map(|path| named_output(path, args.force)).transpose()?;
     let analysed = Analysed::of(&StudyFile::open(&args.study)?)?;
     let of_study = || args.study.display().to_string();
     if args.check {
-        let held_out = analyse::check(&analysed.findings).with_context(of_study)?;
-        return to_output(None, |out| tell_check(&held_out, out));
+        let held_out = halfpower_analyse::check(&analysed.findings).map_err(refused).with_context(of_study)?;
+        return to_output(|out| tell_check(&held_out, out));
     }
     // What other experiments used, such as memory, is none of the device.
     let walks = analysed.records.iter().filter(|record| record.run.walks());
     let span = walks.map(|record| record.span_bytes).max().unwrap_or(0);
     let ceilings = if args.shared { Ceilings::Shared } else { Ceilings::Device };
-    let calibration = analyse::calibrate(&analysed.findings, Bytes(span), ceilings).with_context(of_study)?;
-    let text = format!("{}{}", heading(&calibration), calibration.fitted.to_toml(&calibration.remarks));
-    match &args.output {
-        None => to_output(None, |out| Ok(out.write_all(text.as_bytes())?)),
-        Some(path) => {
-            to_file(path, |out| Ok(out.write_all(text.as_bytes())?))?;
-            to_output(None, |out| tell(&calibration, path, out))
+    let StudyFindings { findings, measured, .. } = &analysed.findings;
+    let calibration = halfpower_analyse::calibrate(findings, measured, Bytes(span), ceilings);
+    let calibration = calibration.map_err(refused).with_context(of_study)?;
+    let text = format!("{}{}", heading(&calibration), halfpower_report::calibration_toml(&calibration));
+    match &output {
+        None => to_output(|out| Ok(out.write_all(text.as_bytes())?)),
+        Some(output) => {
+            output.write(|out| -> Result<()> { Ok(out.write_all(text.as_bytes())?) })?;
+            if output.is_standard_output() {
+                return Ok(());
+            }
+            to_output(|out| tell(&calibration, output.path(), out))
         }
     }
+}
+
+/// The place for the model, under a name that `sim:` targets can have; standard output needs none.
+fn named_output(path: &Path, force: bool) -> Result<Destination> {
+    let output = destination(path, Form::Model, force)?;
+    if output.is_standard_output() {
+        return Ok(output);
+    }
+    if path.extension().is_none_or(|ending| ending != "toml") {
+        bail!("--output {}: the name of a model must end in .toml", path.display());
+    }
+    if path.to_string_lossy().contains([',', '=']) {
+        bail!("--output {}: the name of a model must not contain , or =", path.display());
+    }
+    Ok(output)
+}
+
+/// Why a study bears no model, as an error.
+fn refused(error: CalibrateError) -> anyhow::Error {
+    anyhow!(halfpower_report::calibrate_error_text(&error))
 }
 
 /// What the file is, and what it does not hold.
@@ -50,35 +74,36 @@ fn heading(calibration: &Calibration) -> String {
                     # A request alone takes fixed_us + KiB x us_per_kib. Requests leave a device no closer together than\n\
                     # that time / side_by_side, size / ceiling_mbps, or 1 / ceiling_iops.\n"
         .to_string();
-    if !calibration.unknown.is_empty() {
+    if !calibration.not_fitted.is_empty() {
         text += "# Not fitted:\n";
-        calibration.unknown.iter().for_each(|sentence| text += &format!("# - {sentence}\n"));
+        calibration.not_fitted.iter().for_each(|one| text += &format!("# - {}\n", not_fitted_text(one)));
     }
     text + "\n"
 }
 
 fn tell(calibration: &Calibration, path: &Path, out: &mut dyn Write) -> Result<()> {
-    let ceilings: Vec<String> = calibration.ways.iter().map(|way| ceiling(&way.passage)).collect();
+    let ceilings: Vec<String> = calibration.paths.iter().map(|path| ceiling(&path.constants)).collect();
+    let names: Vec<String> = calibration.paths.iter().map(|path| path_text(path.path)).collect();
     let widest = |words: &mut dyn Iterator<Item = &str>| words.map(|words| words.chars().count()).max().unwrap_or(0);
-    let width = widest(&mut calibration.ways.iter().map(|way| way.words.as_str())).max(11);
+    let width = widest(&mut names.iter().map(String::as_str)).max(11);
     let wide = widest(&mut ceilings.iter().map(String::as_str)).max(7);
     writeln!(
         out,
         "{:width$}  cells   fixed  + a KiB  side by side  {:>wide$}  half within  most within",
         "way through", "ceiling"
     )?;
-    for (way, ceiling) in calibration.ways.iter().zip(&ceilings) {
-        let passage = &way.passage;
+    for ((path, ceiling), name) in calibration.paths.iter().zip(&ceilings).zip(&names) {
+        let constants = &path.constants;
         writeln!(
             out,
             "{:width$}  {:>5}  {:>6}  {:>7}  {:>12}  {ceiling:>wide$}  {:>11}  {:>11}",
-            way.words,
-            way.cells,
-            format::time_us(passage.fixed_us),
-            format::time_us(passage.us_per_kib),
-            format::number(passage.side_by_side.unwrap_or(f64::INFINITY)),
-            format::percent(way.half_within),
-            format::percent(way.most_within),
+            name,
+            path.cells,
+            format::time_us(constants.fixed_us),
+            format::time_us(constants.us_per_kib),
+            format::number(constants.side_by_side.unwrap_or(f64::INFINITY)),
+            format::percent(path.half_within),
+            format::percent(path.most_within),
         )?;
     }
     let of_all = |rw: &Direction| Some(format!("{} in {rw}s", format::mbps(calibration.fitted.shared.mbps(*rw)?)));
@@ -86,14 +111,15 @@ fn tell(calibration: &Calibration, path: &Path, out: &mut dyn Write) -> Result<(
     if !of_all.is_empty() {
         writeln!(out, "What several devices share: {}.", of_all.join(", "))?;
     }
-    calibration.unknown.iter().try_for_each(|sentence| writeln!(out, "Not fitted: {sentence}"))?;
+    let mut not_fitted = calibration.not_fitted.iter().map(not_fitted_text);
+    not_fitted.try_for_each(|sentence| writeln!(out, "Not fitted: {sentence}"))?;
     writeln!(out, "\n{} is written. Predict with it:  {}", path.display(), next_command(&calibration.fitted, path))?;
     Ok(())
 }
 
 /// What a way was seen to come up against, in bytes and in requests.
-fn ceiling(passage: &Passage) -> String {
-    let seen = [passage.ceiling_mbps.map(format::mbps), passage.ceiling_iops.map(format::iops)];
+fn ceiling(constants: &PathConstants) -> String {
+    let seen = [constants.ceiling_mbps.map(format::mbps), constants.ceiling_iops.map(format::iops)];
     let seen: Vec<String> = seen.into_iter().flatten().collect();
     if seen.is_empty() { "none seen".to_string() } else { seen.join(", ") }
 }
@@ -144,7 +170,7 @@ fn known_together(fitted: &Fitted) -> (Vec<Pattern>, Vec<Direction>, Vec<Cache>)
 /// Every choice of some of these.
 fn subsets<T: Copy>(of: &[T]) -> impl Iterator<Item = Vec<T>> {
     (1_usize..1 << of.len()).map(|chosen| {
-        of.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1).map(|(_, one)| *one).collect()
+        of.iter().enumerate().filter(|(backend, _)| chosen >> backend & 1 == 1).map(|(_, one)| *one).collect()
     })
 }
 
@@ -153,14 +179,14 @@ fn listed(words: &[impl Display]) -> String {
 }
 
 fn tell_check(held_out: &HeldOut, out: &mut dyn Write) -> Result<()> {
-    let width = held_out.ways.iter().map(|way| way.words.len()).max().unwrap_or(0).max(11);
+    let width = held_out.paths.iter().map(|path| path_text(path.path).len()).max().unwrap_or(0).max(11);
     writeln!(out, "{:width$}  cells predicted  half off by less than  nine tenths by less than", "way through")?;
     let mut line = |words: &str, cells: usize, half: f64, most: f64| {
         let (half, most) = (format::percent(half), format::percent(most));
         writeln!(out, "{words:width$}  {cells:>15}  {half:>21}  {most:>24}")
     };
-    for way in &held_out.ways {
-        line(&way.words, way.cells, way.half_within, way.most_within)?;
+    for path in &held_out.paths {
+        line(&path_text(path.path), path.cells, path.half_within, path.most_within)?;
     }
     line("all", held_out.cells, held_out.half_within, held_out.most_within)?;
     writeln!(
@@ -179,12 +205,12 @@ fn tell_check(held_out: &HeldOut, out: &mut dyn Write) -> Result<()> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::FittedDevice;
+    use halfpower_model::FittedDevice;
 
     use super::*;
 
     fn command(ways: &[&str]) -> String {
-        let passage = Passage { fixed_us: 80.0, ..Passage::default() };
+        let passage = PathConstants { fixed_us: 80.0, ..PathConstants::default() };
         let fitted = Fitted {
             about: String::new(),
             device: FittedDevice { name: "vda".to_string(), measured_mib: 64, processors: 2 },

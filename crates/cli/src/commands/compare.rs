@@ -1,12 +1,14 @@
-//! `halfpower compare`: do two studies differ, in what, and by more than the user allows?
+//! Implements `halfpower compare`: compares two studies and checks conditions on their differences.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use record::StudyFile;
+use halfpower_output::Form;
+use halfpower_record::StudyFile;
+use halfpower_report::{condition_case_text, signed};
 
 use super::report::{Analysed, style};
-use super::{to_file, to_output};
+use super::{destination, to_output};
 use crate::args::CompareArgs;
 
 /// A condition of `--fail-if` holds: no error, but not what the user wanted either.
@@ -24,18 +26,18 @@ impl std::error::Error for ConditionHolds {}
 /// Compares, tells, and then answers with [`ConditionHolds`] where a condition does.
 pub fn compare(args: &CompareArgs) -> Result<()> {
     let (name_a, name_b) = (shown(&args.a), shown(&args.b));
-    refuse_to_overwrite(args)?;
+    let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
     let (file_a, file_b) = (StudyFile::open(&args.a)?, StudyFile::open(&args.b)?);
     let (in_a, in_b) = (Analysed::of(&file_a)?, Analysed::of(&file_b)?);
     let study_a = study(&name_a, &file_a, &in_a);
     let study_b = study(&name_b, &file_b, &in_b);
-    let price = args.price.map(|prices| analyse::price(&study_a, &study_b, prices));
+    let price = args.price.map(|prices| halfpower_analyse::price(&study_a, &study_b, prices));
     let buys = price.as_ref().is_some_and(|table| [&table.a, &table.b].iter().all(|row| row.buys_accesses()));
-    let mut comparison = match analyse::compare(&study_a, &study_b) {
+    let mut comparison = match halfpower_analyse::compare(&study_a, &study_b) {
         Some(comparison) => comparison,
-        None if buys => analyse::compare_apart(&study_a, &study_b),
+        None if buys => halfpower_analyse::compare_apart(&study_a, &study_b),
         None => bail!(
-            "{name_a} and {name_b} have no cell in common that anything could be concluded from; measure the same \
+            "{name_a} and {name_b} have no comparable cell in common; measure the same \
              patterns, directions, cache settings, block sizes and depths in both"
         ),
     };
@@ -44,37 +46,33 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     for finding in &comparison.fail_if {
         if finding.cases.is_empty() {
             bail!(
-                "--fail-if `{}`: the two studies have nothing in common that this asks about; measure it in both, or \
+                "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or \
                  leave the condition out",
                 finding.condition
             );
         }
     }
-    if let Some(path) = &args.html {
-        to_file(path, |out| Ok(report::compare_html(&comparison, [&in_a.findings, &in_b.findings], &mut &mut *out)?))?;
+    if let Some(page) = &page {
+        page.write(|out| -> Result<()> {
+            Ok(halfpower_report::compare_html(&comparison, [&in_a.findings, &in_b.findings], &mut &mut *out)?)
+        })?;
+        if page.is_standard_output() {
+            return answer(&comparison.fail_if);
+        }
     }
-    to_output(None, |out| {
+    to_output(|out| {
         match args.json {
-            true => report::compare_json(&comparison, out)?,
-            false => report::compare_text(&comparison, &style(), out)?,
+            true => halfpower_report::compare_json(&comparison, out)?,
+            false => halfpower_report::compare_text(&comparison, &style(), out)?,
         }
         Ok(())
     })?;
     answer(&comparison.fail_if)
 }
 
-fn study<'a>(name: &'a str, file: &'a StudyFile, analysed: &'a Analysed) -> analyse::Study<'a> {
+fn study<'a>(name: &'a str, file: &'a StudyFile, analysed: &'a Analysed) -> halfpower_analyse::StudyRecords<'a> {
     let Analysed { findings, records, .. } = analysed;
-    analyse::Study { name, question: file.question(), findings, records }
-}
-
-fn refuse_to_overwrite(args: &CompareArgs) -> Result<()> {
-    match &args.html {
-        Some(page) if [&args.a, &args.b].into_iter().any(|study| study == page) => {
-            bail!("--html {} is the name of a study file; name the page otherwise", page.display())
-        }
-        _ => Ok(()),
-    }
+    halfpower_analyse::StudyRecords { name, question: file.question(), findings, records }
 }
 
 fn shown(path: &Path) -> String {
@@ -82,16 +80,16 @@ fn shown(path: &Path) -> String {
 }
 
 /// Says what could not be decided, and which conditions hold.
-fn answer(conditions: &[analyse::ConditionFinding]) -> Result<()> {
+fn answer(conditions: &[halfpower_analyse::ConditionFinding]) -> Result<()> {
     for finding in conditions.iter().filter(|finding| !finding.holds) {
         if finding.cases.iter().all(|case| case.change.interval().is_none()) {
-            eprintln!("halfpower: `{}` cannot be decided: no run was repeated in both studies", finding.condition);
+            eprintln!("halfpower: `{}` cannot be decided: no cell has several runs in both studies", finding.condition);
         }
     }
     let holding = conditions.iter().filter(|finding| finding.holds).map(|finding| {
         let cases = finding.cases.iter().filter(|case| case.holds);
         let named: Vec<String> =
-            cases.map(|case| format!("{} {}", case.what, analyse::signed(case.change.percent))).collect();
+            cases.map(|case| format!("{} {}", condition_case_text(case), signed(case.change.percent))).collect();
         format!("`{}` holds: {}", finding.condition, named.join(", "))
     });
     let holding: Vec<String> = holding.collect();

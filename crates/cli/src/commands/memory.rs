@@ -1,14 +1,14 @@
-//! `halfpower memory`: memspeed, the speed of memory alone.
+//! Implements `halfpower memory`: measures how fast the processors move memory.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use halfpower_measure::{RealTarget, TargetBackend};
+use halfpower_record::Record;
+use halfpower_spec::{EngineName, Experiment, Nanos, Question, Run};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use measure::{Place, RealPlace};
-use record::Record;
-use spec::{EngineName, Experiment, Nanos, Question, Run};
 
 use super::to_output;
 use crate::args::MemoryArgs;
@@ -22,23 +22,23 @@ const RUNTIME: Nanos = Nanos(80_000_000);
 const NO_BUDGET: Nanos = Nanos(3_600_000_000_000);
 
 pub fn memory(args: &MemoryArgs) -> Result<()> {
-    let stop = os::interrupt::stop_flag()?;
-    let mut place = open_place(args)?;
-    let runs = plan(args, &place);
+    let stop = halfpower_os::interrupt::stop_flag()?;
+    let mut backend = open_target(args)?;
+    let runs = plan(args, &backend);
     let least = args.repeats.unwrap_or(ROUNDS.0);
-    let records = measure_all(&mut place, &runs, least, args.json, &stop)?;
-    let memory = analyse::memory(&records);
-    to_output(None, |out| {
+    let records = measure_all(&mut backend, &runs, least, args.json, &stop)?;
+    let memory = halfpower_experiments::memory(&records);
+    to_output(|out| {
         if args.json {
-            serde_json::to_writer_pretty(&mut *out, &report::memory_json(&memory))?;
+            serde_json::to_writer_pretty(&mut *out, &halfpower_report::memory_json(&memory))?;
             return Ok(writeln!(out)?);
         }
-        Ok(report::memory_text(&memory, analyse::loop_ns_per_kib(&records), out)?)
+        Ok(halfpower_report::memory_text(&memory, halfpower_experiments::loop_ns_per_kib(&records), out)?)
     })
 }
 
 /// The runs of the experiment `memory`, without what this machine cannot run.
-fn plan(args: &MemoryArgs, place: &RealPlace) -> Vec<Run> {
+fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
     let question = Question {
         experiments: vec![Experiment::Memory],
         threads: args.threads.unwrap_or(1),
@@ -48,11 +48,11 @@ fn plan(args: &MemoryArgs, place: &RealPlace) -> Vec<Run> {
         seed: args.seed,
         ..Question::about("null:")
     };
-    let mut runs = study::fixed_runs(&question, place.environment());
+    let mut runs = halfpower_study::fixed_runs(&question, backend.environment());
     // To the plan one thread is no wish; here it may be one.
     runs.retain(|run| run.workload.threads <= args.threads.unwrap_or(u32::MAX));
     let mut refused = BTreeSet::new();
-    runs.retain(|run| match place.admits(&run.workload) {
+    runs.retain(|run| match backend.admits(&run.workload) {
         Ok(()) => true,
         Err(why) => {
             if refused.insert(why.to_string()) {
@@ -64,25 +64,33 @@ fn plan(args: &MemoryArgs, place: &RealPlace) -> Vec<Run> {
     runs
 }
 
-fn open_place(args: &MemoryArgs) -> Result<RealPlace> {
-    let wanted = measure::Wanted {
+fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
+    let wanted = halfpower_measure::RealTargetOptions {
         size: None,
         writes: false,
         overwrite: false,
+        force_in_use: false,
         drop_caches: false,
         engine: EngineName::Memory,
         seed: args.seed,
         layout_limit: Nanos(0),
+        silence: halfpower_measure::USUAL_SILENCE,
     };
     Ok(match &args.folder {
-        Some(folder) => RealPlace::open(folder, &wanted)?,
-        None => RealPlace::null(&wanted)?,
+        Some(folder) => RealTarget::open(folder, &wanted)?,
+        None => RealTarget::null(&wanted)?,
     })
 }
 
 /// Measures round after round, the first `least` in any case and more while there is time, with a line on the terminal
 /// between runs.
-fn measure_all(place: &mut dyn Place, runs: &[Run], least: u32, quiet: bool, stop: &AtomicBool) -> Result<Vec<Record>> {
+fn measure_all(
+    backend: &mut dyn TargetBackend,
+    runs: &[Run],
+    least: u32,
+    quiet: bool,
+    stop: &AtomicBool,
+) -> Result<Vec<Record>> {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(runs.len() as u64), target);
     bar.set_style(ProgressStyle::with_template("{bar:24} {msg}").expect("the template is a constant"));
@@ -92,9 +100,9 @@ fn measure_all(place: &mut dyn Place, runs: &[Run], least: u32, quiet: bool, sto
             break;
         }
         for run in round {
-            let kernel = run.workload.twist.kernel.map_or("", |kernel| kernel.word());
+            let kernel = run.workload.options.kernel.map_or("", |kernel| kernel.word());
             bar.set_message(format!("round {}: {kernel}, threads: {}", run.repeat + 1, run.workload.threads));
-            records.push(measure::measure(place, run, stop)?);
+            records.push(halfpower_measure::measure(backend, run, stop)?);
             bar.inc(1);
         }
     }

@@ -1,32 +1,35 @@
-//! `halfpower plan`: a study's runs as commands, one a line, as cmdgen did.
+//! Implements `halfpower plan`: prints the runs of a study as commands.
 //!
-//! The walks of block size and depth appear as their whole grid, since what a study measures of it depends on what
-//! it sees; all other experiments appear run by run as the study would make them.
+//! `sequential` and `random` are printed as their whole grid, because a study chooses from it as it measures. All other
+//! experiments are printed run by run, as the study makes them.
 
 use anyhow::Result;
-use record::StudyFile;
-use spec::{Question, Run};
+use halfpower_record::StudyFile;
+use halfpower_spec::{Question, Run};
 
-use super::question::{check_cells, open_place, question, quoted};
+use super::question::{check_cells, open_target, question, quoted};
 use super::to_output;
 use crate::args::PlanArgs;
 
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let question = question(&args.question)?;
-    let mut place = open_place(&args.question, &question)?;
-    check_cells(place.as_ref(), &question)?;
-    let left_out = study::left_out(&question, place.environment());
-    place.environment_mut().left_out = left_out.clone();
+    let mut backend = open_target(&args.question, &question)?;
+    check_cells(backend.as_ref(), &question)?;
+    let left_out = halfpower_experiments::left_out(&question, backend.environment());
+    backend.environment_mut().left_out = left_out.clone();
     if let Some(path) = &args.output {
-        StudyFile::create(path, &question, place.environment())?;
+        StudyFile::create(path, &question, backend.environment())?;
     }
     let suffix = suffix(args);
-    to_output(None, |out| {
+    to_output(|out| {
         for left in &left_out {
             writeln!(out, "# {}: {}", left.experiment, left.why)?;
         }
-        for run in study::grid_runs(&question).iter().chain(&study::fixed_runs(&question, place.environment())) {
-            writeln!(out, "{}{suffix}", command(&question, run, args.output.is_some()))?;
+        for run in halfpower_study::grid_runs(&question)
+            .iter()
+            .chain(&halfpower_study::fixed_runs(&question, backend.environment()))
+        {
+            writeln!(out, "{}{}{suffix}", command(&question, run, args.output.is_some()), write_cache(args, run))?;
         }
         Ok(())
     })
@@ -35,12 +38,18 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 /// The command that makes one run; as part of a study it also says which run it is.
 fn command(question: &Question, run: &Run, in_study: bool) -> String {
     let Run { workload, repeat, pass, runtime, seed, .. } = run;
-    let place = match (run.experiment, in_study) {
+    let membership = match (run.experiment, in_study) {
         (Some(experiment), true) => format!(" --experiment {experiment} --repeat {repeat}"),
         _ => String::new(),
     };
     let target = quoted(&question.target);
-    format!("halfpower run {target} {workload} --runtime {runtime} --seed {seed} --pass {pass}{place}")
+    format!("halfpower run {target} {workload} --runtime {runtime} --seed {seed} --pass {pass}{membership}")
+}
+
+/// The study's write cache, for a run on its own; a run of a study file takes it from there.
+fn write_cache(args: &PlanArgs, run: &Run) -> String {
+    let own = run.workload.options.write_cache.is_some() || args.output.is_some();
+    args.question.write_cache.filter(|_| !own).map_or(String::new(), |position| format!(" --write-cache {position}"))
 }
 
 /// What every command of a study ends with.
@@ -48,9 +57,12 @@ fn suffix(args: &PlanArgs) -> String {
     let common = &args.question.common;
     let mut suffix = String::new();
     common.size.iter().for_each(|size| suffix += &format!(" --size {size}"));
-    common.write_cache.iter().for_each(|position| suffix += &format!(" --write-cache {position}"));
     args.output.iter().for_each(|path| suffix += &format!(" --output {}", quoted(&path.display().to_string())));
-    for (set, flag) in [(common.overwrite, " --overwrite"), (common.drop_caches, " --drop-caches")] {
+    for (set, flag) in [
+        (common.overwrite, " --overwrite"),
+        (common.force_in_use, " --force-in-use"),
+        (common.drop_caches, " --drop-caches"),
+    ] {
         suffix += if set { flag } else { "" };
     }
     suffix

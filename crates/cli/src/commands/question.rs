@@ -1,12 +1,12 @@
-//! What do the flags ask? Arguments enter; a question, the place for it, and the command that asks it again leave.
+//! Turns the flags of study and plan into a question, and a question back into a command.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use measure::Place;
-use spec::{Bytes, Cache, Direction, Nanos, Question, Rw, Several, Target, Workload};
+use halfpower_measure::TargetBackend;
+use halfpower_spec::{Bytes, Cache, Direction, Issuing, Nanos, Question, Rw, Several, Target, Workload};
 
-use super::{Purpose, place};
+use super::{Purpose, backend};
 use crate::args::QuestionArgs;
 
 /// Shortest budget that a study can do anything with.
@@ -21,13 +21,13 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     let machine = is_of_a_paper(&args.target);
     let budget = args.budget.unwrap_or(if machine { BUDGET_OF_A_MACHINE } else { USUAL_BUDGET });
     if budget < LEAST_BUDGET {
-        bail!("--budget {budget} is too little to measure anything; give at least {LEAST_BUDGET}");
+        bail!("--budget {budget} is too short to measure anything; give at least {LEAST_BUDGET}");
     }
     if args.runtime == Some(Nanos(0)) {
-        bail!("--runtime 0 measures nothing; give it a time such as 1s");
+        bail!("--runtime 0 measures nothing; give a time such as 1s");
     }
     let whole = |path: &PathBuf| {
-        path.canonicalize().with_context(|| format!("{}: name a folder, a file or a device", path.display()))
+        path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
     };
     let target = match &args.target {
         Target::Path(path) => whole(path)?.display().to_string(),
@@ -45,13 +45,14 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         cache: caches(args)?,
         threads: args.common.threads,
         engine: args.common.engine,
+        issuing: args.common.issuing(&args.target),
         size: args.common.size,
         budget,
         runtime: args.runtime.or(machine.then_some(WINDOW_OF_A_MACHINE)),
         repeats: args.repeats,
         peak: args.peak,
         seed: args.common.seed,
-        write_cache: args.common.write_cache,
+        write_cache: args.write_cache,
         price: args.price,
         target,
     })
@@ -59,7 +60,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
 
 /// Whether it is simulated from parts, as the papers' machines are, and not from a study.
 fn is_of_a_paper(target: &Target) -> bool {
-    matches!(target, Target::System(system) if !model::Fitted::is_told_by(&system.text))
+    matches!(target, Target::System(system) if !halfpower_model::Fitted::is_told_by(&system.text))
 }
 
 /// Powers of two from 4 KiB to 1 MiB; of a paper's machine from the papers' smallest request on.
@@ -74,7 +75,7 @@ fn once_each<T: Copy + Ord>(words: &[T]) -> Vec<T> {
     words
 }
 
-/// The directions asked for; what is not ours is only read unless the user gives it up.
+/// The directions asked for; a target that halfpower did not create is only read, unless `--overwrite` is given.
 fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
     let mut directions = once_each(&args.rw);
     let ours = match &args.target {
@@ -88,12 +89,12 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
     directions.retain(|direction| *direction == Direction::Read);
     if directions.is_empty() {
         bail!(
-            "{} is not halfpower's own and would be overwritten; if its contents may be lost, add --overwrite",
+            "{} was not created by halfpower and would be overwritten; add --overwrite if its contents may be lost",
             args.target
         );
     }
     eprintln!(
-        "Only reads are measured: {} is not halfpower's own (--overwrite measures writes and loses its contents).",
+        "Only reads are measured: halfpower did not create {} (--overwrite measures writes and destroys its contents).",
         args.target
     );
     Ok(directions)
@@ -101,31 +102,33 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
 
 fn caches(args: &QuestionArgs) -> Result<Vec<Cache>> {
     let has_page_cache = matches!(args.target, Target::Path(_) | Target::Several(_) | Target::System(_));
-    if !has_page_cache && args.cache.iter().any(|cache| !cache.direct()) {
-        bail!("{} has no page cache: leave --cache out, or use --cache device", args.target);
+    let asked: Vec<Cache> = args.fio_cache.cache()?.map_or_else(|| args.cache.clone(), |cache| vec![cache]);
+    if !has_page_cache && asked.iter().any(|cache| !cache.direct()) {
+        bail!("{} has no page cache; leave --cache out, or use --cache device", args.target);
     }
-    Ok(match (args.cache.is_empty(), has_page_cache) {
-        (false, _) => once_each(&args.cache),
+    Ok(match (asked.is_empty(), has_page_cache) {
+        (false, _) => once_each(&asked),
         (true, true) => vec![Cache::Device, Cache::Both],
         (true, false) => vec![Cache::Device],
     })
 }
 
-pub fn open_place(args: &QuestionArgs, question: &Question) -> Result<Box<dyn Place>> {
+pub fn open_target(args: &QuestionArgs, question: &Question) -> Result<Box<dyn TargetBackend>> {
     let purpose = Purpose {
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
         layout_limit: Nanos(question.budget.0 / 4),
+        write_cache: question.write_cache,
     };
-    let mut place = place(&args.target, &args.common, &purpose)?;
+    let mut backend = backend(&args.target, &args.common, &purpose)?;
     if let Some(peak) = question.peak {
-        probe::with_peak(&mut place.environment_mut().levels, peak);
+        halfpower_probe::with_peak(&mut backend.environment_mut().levels, peak);
     }
-    Ok(place)
+    Ok(backend)
 }
 
-/// Refuses a study of which some cell could not be measured, before anything is.
-pub fn check_cells(place: &dyn Place, question: &Question) -> Result<()> {
+/// Refuses, before anything is measured, a study with a cell that the target cannot measure.
+pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<()> {
     let largest_depth = question.iodepth.last().copied().unwrap_or(1);
     let ways = question.patterns().flat_map(|pattern| question.directions.iter().map(move |rw| Rw::of(pattern, *rw)));
     for rw in ways {
@@ -138,9 +141,10 @@ pub fn check_cells(place: &dyn Place, question: &Question) -> Result<()> {
                     threads: question.threads,
                     cache: *cache,
                     engine: question.engine,
+                    issuing: question.issuing,
                     ..Workload::default()
                 };
-                place.admits(&workload)?;
+                backend.admits(&workload)?;
             }
         }
     }
@@ -163,6 +167,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
     add(question.threads != usual.threads, format!("--threads {}", question.threads));
     add(question.engine != usual.engine, format!("--engine {}", question.engine));
+    question.issuing.iter().for_each(|issuing| add(*issuing != Issuing::default(), issuing.to_string()));
     add(question.budget != usual.budget, format!("--budget {}", question.budget));
     add(question.repeats != usual.repeats, format!("--repeats {}", question.repeats));
     add(question.seed != usual.seed, format!("--seed {}", question.seed));

@@ -1,71 +1,172 @@
-//! `halfpower study`: plan, measure, analyse and report.
+//! Implements `halfpower study`: plans, measures, analyses and reports.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::UNIX_EPOCH;
 
-use anyhow::{Result, bail};
-use measure::Place;
-use record::{StudyFile, TargetKind};
-use spec::{Bytes, Question};
-use study::Ending;
+use anyhow::{Context, Result, bail};
+use halfpower_measure::TargetBackend;
+use halfpower_output::{Destination, Form};
+use halfpower_record::{StudyFile, TargetKind};
+use halfpower_spec::{Bytes, Question, Target};
+use halfpower_study::Ending;
 
-use super::question::{check_cells, open_place, question};
+use super::question::{check_cells, open_target, question};
 use super::report::Analysed;
-use super::{switched_write_cache, to_file, to_output};
+use super::{destination, outcome, switched_write_cache, to_output};
 use crate::args::StudyArgs;
 use crate::progress::Progress;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
-    let stop = os::interrupt::stop_flag()?;
-    let question = question(&args.question)?;
-    let report_path = args.output.with_extension("html");
-    if report_path == args.output {
-        bail!("--output {} is the name of its report; name the study file otherwise", args.output.display());
+    let stop = halfpower_os::interrupt::stop_flag()?;
+    let output = if args.again { beside(&args.output) } else { args.output.clone() };
+    let question = as_begun(question(&args.question)?, args, &output)?;
+    let report = report_beside(args, &output)?;
+    let mut backend = open_target(&args.question, &question)?;
+    check_cells(backend.as_ref(), &question)?;
+    let earlier =
+        if output.exists() { Some(StudyFile::resume(&output, &question, backend.environment())?) } else { None };
+    if let Some(file) = &earlier
+        && let Some(began_unix_ms) = halfpower_study::finished(file)?
+    {
+        return tell(args, file, &report, Some(Repeated::of(file, began_unix_ms)));
     }
-    let mut place = open_place(&args.question, &question)?;
-    check_cells(place.as_ref(), &question)?;
-    let _write_cache = switched_write_cache(place.as_mut(), &args.question.common)?;
-    let mut file = open_file(&args.output, &question, place.as_mut(), &stop)?;
-    if place.environment().surroundings.kind == TargetKind::Simulated {
+    let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
+    let mut file = match earlier {
+        Some(file) => resumed(file, backend.as_mut(), &stop)?,
+        None => begun(&output, &question, backend.as_mut(), &stop)?,
+    };
+    if backend.environment().capabilities.kind == TargetKind::Simulated {
         file.spare_the_disk()?;
     }
     let mut progress = Progress::new(&question, &file, args.json)?;
-    let ending = study::conduct(&question, place.as_mut(), &mut file, &mut progress, &stop)?;
+    let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, &stop)?;
     progress.close();
     if ending == Ending::Interrupted {
+        let with = if args.again { format!(" with --output {} for --again", output.display()) } else { String::new() };
         bail!(
-            "interrupted; what was measured is in {}, and the same command goes on from there",
-            args.output.display()
+            "interrupted; the records so far are in {}, and the same command{with} continues the study",
+            output.display()
         );
     }
-    drop(place);
-    let analysed = Analysed::of(&file)?;
-    to_file(&report_path, |out| analysed.write_html(out))?;
-    to_output(None, |out| {
-        if args.json {
-            return analysed.write_json(out);
-        }
-        analysed.write_text(out)?;
-        Ok(writeln!(out, "\nReport: {}   Study file: {}", report_path.display(), args.output.display())?)
-    })
+    drop(backend);
+    tell(args, &file, &report, None)
 }
 
-/// The study file with the place ready for it. A file that is there is checked before anything is laid out, and
-/// gets the span that it had; a new one is made only when there is something to keep in it.
-fn open_file(path: &Path, question: &Question, place: &mut dyn Place, stop: &AtomicBool) -> Result<StudyFile> {
-    if !path.exists() {
-        place.make_ready(None, stop)?;
-        let left_out = study::left_out(question, place.environment());
-        place.environment_mut().left_out = left_out;
-        return Ok(StudyFile::create(path, question, place.environment())?);
+/// That a study was finished before, so that nothing was measured now.
+struct Repeated {
+    /// When its last run began, or where time was virtual, when its file was last written.
+    finished_unix_ms: u64,
+}
+
+impl Repeated {
+    fn of(file: &StudyFile, began_unix_ms: u64) -> Self {
+        let written = file.path().metadata().and_then(|metadata| metadata.modified()).ok();
+        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let written_unix_ms = written.map_or(0, |time| time.as_millis() as u64);
+        Self { finished_unix_ms: if began_unix_ms > 0 { began_unix_ms } else { written_unix_ms } }
     }
-    let mut file = StudyFile::resume(path, question, place.environment())?;
-    let span = file.records()?.first().map(|record| Bytes(record.span_bytes));
-    place.make_ready(span, stop)?;
+
+    fn sentence(&self, file: &StudyFile) -> String {
+        format!(
+            "{} was finished on {}, and nothing was measured now; --again measures anew, into {}.",
+            file.path().display(),
+            halfpower_report::date(self.finished_unix_ms),
+            beside(file.path()).display()
+        )
+    }
+}
+
+/// Writes the report and says what was found.
+fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Option<Repeated>) -> Result<()> {
+    let analysed = Analysed::of(file)?;
+    report.write(|out| analysed.write_html(out))?;
+    if let Some(repeated) = &repeated {
+        eprintln!("halfpower: {}", repeated.sentence(file));
+    }
+    to_output(|out| {
+        match &repeated {
+            Some(repeated) if args.json => {
+                let finished_unix_ms = repeated.finished_unix_ms;
+                return Ok(halfpower_report::repeated_json(&analysed.findings, finished_unix_ms, out)?);
+            }
+            None if args.json => return analysed.write_json(out),
+            Some(repeated) => writeln!(out, "{}\n", repeated.sentence(file))?,
+            None => {}
+        }
+        analysed.write_text(out)?;
+        Ok(writeln!(out, "\nReport: {}   Study file: {}", report.path().display(), file.path().display())?)
+    })?;
+    outcome::of(&analysed.records)
+}
+
+/// The first name with a number after it that neither a study nor a report has; `path` itself where it has none.
+fn beside(path: &Path) -> PathBuf {
+    let taken =
+        |path: &PathBuf| [path.clone(), path.with_extension("html")].iter().any(|path| path.symlink_metadata().is_ok());
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    let numbered = |number: u32| path.with_file_name(format!("{name}-{number}{ending}"));
+    let mut names = std::iter::once(path.to_path_buf()).chain((2..).map(numbered));
+    names.find(|path| !taken(path)).expect("numbers do not end before names do")
+}
+
+/// The place for the report, beside the study file: looked at before anything is measured.
+fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
+    let path = study.with_extension("html");
+    if path == study {
+        bail!("--output {} is the name of the report; give the study file another name", study.display());
+    }
+    if !study.parent().is_none_or(|folder| folder == Path::new("") || folder.is_dir()) {
+        bail!("--output {}: the folder does not exist; create it, or name another file", study.display());
+    }
+    let target = match &args.question.target {
+        Target::Path(path) => std::slice::from_ref(path),
+        Target::Several(several) => &several.members,
+        _ => &[],
+    };
+    destination(&path, Form::Page, args.force)
+        .and_then(|report| report.apart_from(target.iter().map(|path| path.as_path())))
+        .with_context(|| format!("the report of --output {} goes beside it", study.display()))
+}
+
+/// The question as a study of the first releases asked it, where one is gone on with: its runs are issued as they were.
+fn as_begun(question: Question, args: &StudyArgs, output: &Path) -> Result<Question> {
+    let common = &args.question.common;
+    let is_asked = common.iomem.is_some() || common.iodepth_batch.is_some();
+    if is_asked || question.issuing.is_none() || !output.exists() {
+        return Ok(question);
+    }
+    let issuing = StudyFile::open(output)?.question().issuing.and(question.issuing);
+    Ok(Question { issuing, ..question })
+}
+
+/// A new study file, made only when the target is ready and there is something to keep in it.
+fn begun(path: &Path, question: &Question, backend: &mut dyn TargetBackend, stop: &AtomicBool) -> Result<StudyFile> {
+    backend.make_ready(None, stop)?;
+    let left_out = halfpower_experiments::left_out(question, backend.environment());
+    backend.environment_mut().left_out = left_out;
+    Ok(StudyFile::create(path, question, backend.environment())?)
+}
+
+/// The study file with the target made ready again, of the span that it had.
+fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBool) -> Result<StudyFile> {
+    let span = span(&file)?;
+    backend.make_ready(span, stop)?;
     // What the plan was made with stands; only what is about the machine of today is new.
     let began = file.environment();
-    let (surroundings, left_out) = (began.surroundings.clone(), began.left_out.clone());
-    (place.environment_mut().surroundings, place.environment_mut().left_out) = (surroundings, left_out);
-    file.go_on_in(place.environment())?;
+    let (capabilities, left_out) = (began.capabilities.clone(), began.left_out.clone());
+    (backend.environment_mut().capabilities, backend.environment_mut().left_out) = (capabilities, left_out);
+    file.go_on_in(backend.environment())?;
     Ok(file)
+}
+
+/// Bytes of each member that the study uses. A file of an early release does not say; the walks of its records do,
+/// while other experiments use memory, or a part.
+fn span(file: &StudyFile) -> Result<Option<Bytes>> {
+    let told = file.environment().capabilities.span;
+    if told > Bytes(0) {
+        return Ok(Some(told));
+    }
+    Ok(file.records()?.iter().find(|record| record.run.walks()).map(|record| Bytes(record.span_bytes)))
 }

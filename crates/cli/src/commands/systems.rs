@@ -1,40 +1,39 @@
-//! `halfpower systems`: the machines that can be simulated, one of them as text, or all of them held against the figures
-//! that were published of the real ones.
+//! Implements `halfpower systems`: lists simulated machines, prints one, or compares all with published figures.
 
 use std::io::Write;
 
-use analyse::format;
 use anyhow::{Result, bail};
-use model::reproduce::{Relation, Reproduction, Row, Verdict, reproduce};
-use model::{Shipped, systems as shipped};
+use halfpower_model::{Shipped, systems as shipped};
+use halfpower_reproduction::{Agreement, Relation, Reproduction, Row, reproduce};
+use halfpower_text::format;
 
 use super::to_output;
 use crate::args::SystemsArgs;
 
-/// Verdicts in the order of the summary, and what is said of their rows.
-const VERDICTS: [(Verdict, &str); 6] = [
-    (Verdict::Within10, "predicted within 10%"),
-    (Verdict::Within25, "within 25%"),
-    (Verdict::Beyond, "further off"),
-    (Verdict::OtherSide, "contradicted by another figure"),
-    (Verdict::NotPredicted, "given to a system or fitted"),
-    (Verdict::Open, "not answered by any system"),
+/// Agreements in the order of the summary, and what is said of their rows.
+const AGREEMENTS: [(Agreement, &str); 6] = [
+    (Agreement::Within10, "predicted within 10%"),
+    (Agreement::Within25, "within 25%"),
+    (Agreement::Beyond, "further off"),
+    (Agreement::OtherSide, "contradicted by another figure"),
+    (Agreement::NotPredicted, "given to a system or fitted"),
+    (Agreement::Open, "not answered by any system"),
 ];
 
 pub fn systems(args: &SystemsArgs) -> Result<()> {
     match &args.name {
-        Some(name) => to_output(None, |out| Ok(out.write_all(find(name)?.text.as_bytes())?)),
+        Some(name) => to_output(|out| Ok(out.write_all(find(name)?.text.as_bytes())?)),
         None if args.reproduce => {
             let reproduction = reproduce()?;
-            to_output(None, |out| table(&reproduction, out))
+            to_output(|out| table(&reproduction, out))
         }
-        None => to_output(None, list),
+        None => to_output(list),
     }
 }
 
 fn find(name: &str) -> Result<&'static Shipped> {
     let Some(system) = shipped().iter().find(|system| system.name == name) else {
-        bail!("there is no system {name}; `halfpower systems` lists them")
+        bail!("there is no machine {name}; `halfpower systems` lists them")
     };
     Ok(system)
 }
@@ -63,7 +62,7 @@ fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
         let ratio = ratio(row).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
         line([&row.figure.id, &published, &ours, &ratio, &row.verdict.to_string(), &mechanism(row)])?;
     }
-    let counts = VERDICTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
+    let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
     let share = format::percent(reproduction.share_within_10());
     writeln!(out, "\n{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
     writeln!(out, "{share} of the predictions are within 10%.")?;
@@ -85,7 +84,7 @@ fn relation(relation: Relation) -> &'static str {
 
 /// The mechanism; where our figure is off, also why.
 fn mechanism(row: &Row) -> String {
-    let off = !matches!(row.verdict, Verdict::Within10 | Verdict::NotPredicted);
+    let off = !matches!(row.verdict, Agreement::Within10 | Agreement::NotPredicted);
     if off && row.explained { format!("{}; {}", row.mechanism, row.remark) } else { row.mechanism.to_string() }
 }
 

@@ -1,5 +1,4 @@
-//! Does a page show an experiment as it did? Its section is held against the one kept in `golden/`;
-//! `HALFPOWER_BLESS=1` writes them anew, for a reader to look at.
+//! Compares an experiment's section of the page with the one in `golden/`; `HALFPOWER_BLESS=1` writes them anew.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What does a study of some experiments say? Its findings and its page, from the program itself.
+//! Runs studies of some experiments and returns their findings and pages.
 
 use std::process::Command;
 

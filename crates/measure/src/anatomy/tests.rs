@@ -1,9 +1,9 @@
-//! Are requests followed through cuts, merges, and what others do? Traces of our own making, with known phases.
+//! Tests the anatomy with traces of known phases: cuts, merges, and what others do.
 
 use std::collections::BTreeSet;
 
-use os::tracing::{RingEntry, Step, Trace, TraceEvent, What};
-use record::{Anatomy, Phase};
+use halfpower_os::trace::{RingEntry, Step, Trace, TraceEvent, What};
+use halfpower_record::{Anatomy, Phase};
 
 use super::anatomy;
 

@@ -1,30 +1,66 @@
-//! What can be asked of a disk of constants? Its members; and where on it requests fall makes no difference.
+//! Simulates a disk of constants.
 
-use engine::Simulated;
-use record::{Environment, Level, Machine, Surroundings, TargetKind};
-use spec::{Affinity, Bytes, Fadvise, Join, Layout, Nanos, PageCache, Run, SimulatedDisk, Workload};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
-use super::{Opened, Subject, unfit};
-use crate::{MeasureError, seat};
+use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents};
+use halfpower_record::{Capabilities, Environment, Level, Machine, TargetKind};
+use halfpower_spec::{Affinity, Bytes, Fadvise, Layout, Nanos, PageCache, Run, SimulatedDisk, VolumeLayout, Workload};
+
+use super::subject::{Opened, Subject, unfit};
+use crate::{MeasureError, affinity, background_readers, read_back};
 
 /// What a simulated disk does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 7] = [
+const UNAVAILABLE: [(&str, &str); 7] = [
     ("layouts", "a simulated disk has no file system that could lay out files"),
     ("page cache", "a simulated disk has no page cache"),
     ("write cache", "a simulated disk has no write cache"),
     ("trace", "a simulated disk has no tracepoints"),
     ("copies", "disks of constants hold no two copies; a sim:SYSTEM may"),
-    (seat::ONE, "a simulated disk's processors cannot be chosen"),
-    (seat::INTERRUPT, "a simulated disk's processors cannot be chosen"),
+    (affinity::ONE, "a simulated disk's processors cannot be chosen"),
+    (affinity::INTERRUPT, "a simulated disk's processors cannot be chosen"),
 ];
 
-pub struct ConstantsDisk(pub SimulatedDisk);
+/// Memory that the contents of a disk may take while they are verified.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+pub struct ConstantsDisk {
+    disk: SimulatedDisk,
+    faults: FaultLog,
+    /// What it holds in the run that was opened last, if that is verified. Every run begins with the disk laid out
+    /// anew, so that what it finds hangs on itself alone.
+    contents: RefCell<Option<SimulatedContents>>,
+}
 
 impl ConstantsDisk {
+    pub fn new(disk: SimulatedDisk) -> Self {
+        Self { disk, faults: FaultLog::default(), contents: RefCell::new(None) }
+    }
+
+    /// The engine of a run, with `slots` that carry `most_bytes` each at most.
+    fn engine(&self, run: &Run, slots: u32, start: Nanos) -> (Box<dyn Engine>, ProcessorAccount) {
+        let disk = self.used(&run.workload);
+        let contents = self.contents.borrow();
+        if contents.is_none() && !disk.faults.any() {
+            let engine = Simulated::new(&disk, slots, run.seed, start);
+            let account = engine.processor_time();
+            return (Box::new(engine), account);
+        }
+        let engine = FaultyDisk::new(&disk, slots, run.seed, start, self.faults.clone());
+        let account = engine.processor_time();
+        let most_bytes = run.workload.bs.max(background_readers::BLOCK).0;
+        match &*contents {
+            Some(contents) => (engine.verified(contents, most_bytes), account),
+            None => (Box::new(engine), account),
+        }
+    }
+
     /// The disk of a run: the first so many of its disks.
     fn used(&self, workload: &Workload) -> SimulatedDisk {
-        let members = workload.twist.members;
-        SimulatedDisk { disks: if members == 0 { self.0.disks } else { members }, ..self.0.clone() }
+        let members = workload.options.members;
+        SimulatedDisk { disks: if members == 0 { self.disk.disks } else { members }, ..self.disk.clone() }
     }
 }
 
@@ -33,7 +69,7 @@ impl Subject for ConstantsDisk {
         let machine = Machine {
             kernel: Machine::VIRTUAL.to_string(),
             cpu_model: "simulated".to_string(),
-            cpus: self.0.cpus,
+            cpus: self.disk.cpus,
             ..Machine::default()
         };
         let levels = vec![Level {
@@ -41,46 +77,51 @@ impl Subject for ConstantsDisk {
             source: "a simulated device advertises nothing".to_string(),
             ..Level::default()
         }];
-        let surroundings = Surroundings {
+        let capabilities = Capabilities {
             kind: TargetKind::Simulated,
-            span: self.0.size,
-            members: self.0.disks,
+            span: self.disk.size,
+            members: self.disk.disks,
             chunk: None,
             direct_unit: Some(Bytes(512)),
-            cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
+            unavailable: UNAVAILABLE.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
         };
-        Environment { machine, levels, surroundings, ..Environment::default() }
+        Environment { machine, levels, capabilities, ..Environment::default() }
     }
 
     fn span_bytes(&self) -> u64 {
-        self.0.size.0
+        self.disk.size.0
     }
 
     fn cpus(&self) -> u32 {
-        self.0.cpus
+        self.disk.cpus
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        let twist = &workload.twist;
-        let disks = self.0.disks;
-        if twist.members > disks {
-            return unfit(format!("--members {}: the simulated path has {disks} (disks={disks})", twist.members));
+        let options = &workload.options;
+        let disks = self.disk.disks;
+        if options.members > disks {
+            return unfit(format!("--members {}: the simulated path has {disks} (disks={disks})", options.members));
         }
-        if twist.join == Some(Join::Mirror) {
-            return unfit("--join mirror: disks of constants hold no two copies; a sim:SYSTEM may".to_string());
+        if options.volume_layout == Some(VolumeLayout::Mirror) {
+            return unfit(
+                "--volume-layout mirror: disks of constants hold no two copies; a sim:SYSTEM may".to_string(),
+            );
         }
-        if twist.layout != Layout::Written {
+        if options.layout != Layout::Written {
             return unfit("--layout: a simulated disk has no file system; leave it out".to_string());
         }
+        if options.verify {
+            read_back::admit(workload, 1, self.disk.size.0, MEMORY_BYTES).or_else(unfit)?;
+        }
         let absent = [
-            ("--affinity", seat::ONE, twist.affinity != Affinity::All),
-            ("--page-cache", "page cache", twist.page_cache != PageCache::Empty),
-            ("--fadvise", "page cache", twist.fadvise != Fadvise::Normal),
-            ("--wce", "write cache", twist.wce.is_some()),
+            ("--affinity", affinity::ONE, options.affinity != Affinity::All),
+            ("--page-cache", "page cache", options.page_cache != PageCache::Empty),
+            ("--fadvise", "page cache", options.fadvise != Fadvise::Normal),
+            ("--write-cache", "write cache", options.write_cache.is_some()),
         ];
         match absent.iter().find(|(_, _, turned)| *turned) {
             Some((flag, missing, _)) => {
-                let why = CANNOT.iter().find(|(ability, _)| ability == missing).map_or("", |(_, why)| why);
+                let why = UNAVAILABLE.iter().find(|(ability, _)| ability == missing).map_or("", |(_, why)| why);
                 unfit(format!("{flag}: {why}; leave it out"))
             }
             None => Ok(()),
@@ -89,9 +130,35 @@ impl Subject for ConstantsDisk {
 
     fn open(&self, run: &Run, start: Nanos) -> Result<Opened, MeasureError> {
         let depth = run.workload.total_depth();
-        let slots = depth + run.workload.twist.randoms;
-        let engine = Simulated::new(&self.used(&run.workload), slots, run.seed, start);
-        let account = engine.processor_time();
-        Ok(Opened { engine: Box::new(engine), account, depth, range: run.workload.twist.reached(self.0.size.0) })
+        let slots = depth + run.workload.options.random_readers;
+        let contents =
+            run.workload.options.verify.then(|| SimulatedContents::laid_out(self.disk.size.0, self.disk.seed));
+        *self.contents.borrow_mut() = contents;
+        let (engine, account) = self.engine(run, slots, start);
+        Ok(Opened { engine, account, depth, range: run.workload.options.reached(self.disk.size.0) })
+    }
+
+    fn keeps_contents(&self) -> bool {
+        true
+    }
+
+    fn read_back(
+        &self,
+        run: &Run,
+        start: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<(BTreeMap<String, u64>, Nanos), MeasureError> {
+        let Some(contents) = self.contents.borrow().clone() else { return Ok((BTreeMap::new(), start)) };
+        let depth = run.workload.total_depth();
+        let Range { start: from, end } = run.workload.options.reached(self.disk.size.0);
+        let blocks = (from, run.workload.bs.0 as u32, end);
+        // Other fates than those of the run itself.
+        let (mut engine, account) = self.engine(&Run { seed: !run.seed, ..*run }, depth, start);
+        let wrong = read_back::read_back(engine.as_mut(), contents.ledger(), blocks, depth, stop)?;
+        Ok((wrong, account.now()))
+    }
+
+    fn faults(&self) -> FaultLog {
+        self.faults.clone()
     }
 }

@@ -1,12 +1,12 @@
-//! What if several disks are driven each for itself? Requests of one stream in, requests of one stream a disk out.
+//! Drives several simulated disks, each for itself.
 //!
 //! Real members have lanes of their own. In virtual time there is one clock, so one lane drives them all: a slot
 //! belongs to a member, and the requests of its slots go to that member alone, so that each is kept at its own depth.
 
 use std::ops::Range;
 
-use engine::{Completion, Engine, EngineError, Operation, Request};
-use spec::Nanos;
+use halfpower_engine::{Completion, Engine, EngineError, Operation, Request};
+use halfpower_spec::Nanos;
 
 pub struct EachMember<E> {
     engine: E,

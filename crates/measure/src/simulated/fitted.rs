@@ -1,19 +1,19 @@
-//! What can be asked of a device that is known by its measurements? What its study knew, of one of it or of several.
+//! Simulates a device that is known by its measurements.
 
 use std::ops::Range;
 
-use engine::Simulated;
-use model::{Arrangement, Fitted, FittedPath};
-use probe::DEVICE;
-use record::{Device, Environment, Level, Machine as Computer, Surroundings, TargetKind};
-use spec::{
-    Affinity, Bytes, Direction, DiskArray, Fadvise, Join, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
-    SimulatedSystem, Workload,
+use halfpower_engine::Simulated;
+use halfpower_model::{Fitted, FittedPath, MemberLayout};
+use halfpower_probe::DEVICE;
+use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
+use halfpower_spec::{
+    Affinity, Bytes, Direction, DiskArray, Fadvise, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
+    SimulatedSystem, VolumeLayout, Workload,
 };
 
 use super::each::EachMember;
-use super::{Opened, Subject, unfit};
-use crate::{MeasureError, seat};
+use super::subject::{Opened, Subject, unfit};
+use crate::{MeasureError, affinity};
 
 /// What direct requests are multiples of.
 const SECTOR: Bytes = Bytes(512);
@@ -22,13 +22,13 @@ const CHUNK: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
 
 /// What a fitted device does not have, by the words that plans ask with.
-const CANNOT: [(&str, &str); 12] = [
+const UNAVAILABLE: [(&str, &str); 12] = [
     ("layouts", "a calibrated device has no file system that could lay out files"),
     ("page cache", "a calibrated device has no page cache beyond what its study saw"),
     ("write cache", "a calibrated device has no write cache that could be switched"),
     ("trace", "a calibrated device has no tracepoints"),
-    (seat::ONE, "a calibrated device's processors cannot be chosen"),
-    (seat::INTERRUPT, "a calibrated device's processors cannot be chosen"),
+    (affinity::ONE, "a calibrated device's processors cannot be chosen"),
+    (affinity::INTERRUPT, "a calibrated device's processors cannot be chosen"),
     (
         "same blocks",
         "a calibrated device answers blocks that it gave before like any others, since its study never asked for them",
@@ -89,7 +89,7 @@ impl Calibrated {
     /// How many devices a workload uses, and whether each is driven for itself.
     fn used(&self, workload: &Workload) -> Result<(u32, bool), MeasureError> {
         let (name, disks) = (&self.name, self.setup.disks);
-        let devices = match workload.twist.members {
+        let devices = match workload.options.members {
             0 => disks,
             members if members <= disks => members,
             members => {
@@ -98,13 +98,15 @@ impl Calibrated {
                 ));
             }
         };
-        let each = match workload.twist.join {
-            Some(Join::Mirror) => {
+        let each = match workload.options.volume_layout {
+            Some(VolumeLayout::Mirror) => {
                 return unfit(format!(
-                    "--join mirror cannot be asked of sim:{name}: its study tells nothing of copies"
+                    "--volume-layout mirror cannot be asked of sim:{name}: its study tells nothing of copies"
                 ));
             }
-            join => join == Some(Join::Each) || join.is_none() && Self::are_each(&self.setup),
+            volume_layout => {
+                volume_layout == Some(VolumeLayout::Each) || volume_layout.is_none() && Self::are_each(&self.setup)
+            }
         };
         Ok((devices, each && devices > 1))
     }
@@ -138,7 +140,7 @@ impl Calibrated {
 
     fn range(&self, workload: &Workload, devices: u32, each: bool) -> Range<u64> {
         let holds = if each { self.bytes() } else { self.bytes() * u64::from(devices) };
-        workload.twist.reached(self.span_bytes.min(holds))
+        workload.options.reached(self.span_bytes.min(holds))
     }
 
     /// Refuses a way through that the study did not take.
@@ -174,20 +176,20 @@ impl Subject for Calibrated {
             physical_block: SECTOR,
             ..Device::default()
         };
-        let surroundings = Surroundings {
+        let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
             members: self.setup.disks,
             chunk: (self.setup.disks > 1).then_some(Bytes(CHUNK)),
             direct_unit: Some(SECTOR),
-            cannot: CANNOT.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
+            unavailable: UNAVAILABLE.iter().map(|(ability, why)| (ability.to_string(), why.to_string())).collect(),
         };
         Environment {
             machine,
             device: Some(device),
             levels: self.levels(),
             notes: vec![format!("Predicted from a calibration: {}.", self.fitted.about)],
-            surroundings,
+            capabilities,
             ..Environment::default()
         }
     }
@@ -201,21 +203,25 @@ impl Subject for Calibrated {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        let twist = &workload.twist;
+        let options = &workload.options;
         let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
-        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(twist.shift)) {
+        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(options.misalign)) {
             return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
         }
         let absent = [
-            ("--streams", "its study had one stream", twist.streams > 1),
-            ("--randoms", "its study had no readers beside", twist.randoms > 0),
-            ("--layout", "it has no file system", twist.layout != Layout::Written),
-            ("--affinity", "its processors cannot be chosen", twist.affinity != Affinity::All),
-            ("--page-cache", "it has no page cache", twist.page_cache != PageCache::Empty),
-            ("--fadvise", "it has no page cache", twist.fadvise != Fadvise::Normal),
-            ("--wce", "its write cache cannot be switched", twist.wce.is_some()),
+            ("--streams", "its study had one stream", options.streams > 1),
+            ("--random-readers", "its study had no readers beside", options.random_readers > 0),
+            ("--layout", "it has no file system", options.layout != Layout::Written),
+            ("--affinity", "its processors cannot be chosen", options.affinity != Affinity::All),
+            ("--page-cache", "it has no page cache", options.page_cache != PageCache::Empty),
+            ("--fadvise", "it has no page cache", options.fadvise != Fadvise::Normal),
+            ("--write-cache", "its write cache cannot be switched", options.write_cache.is_some()),
             // Of several, a stripe cuts requests at the ends of its chunks.
-            ("--shift", "its study saw no request off its blocks", twist.shift > Bytes(0) && self.setup.disks == 1),
+            (
+                "--misalign",
+                "its study saw no request off its blocks",
+                options.misalign > Bytes(0) && self.setup.disks == 1,
+            ),
         ];
         if let Some((flag, why, _)) = absent.iter().find(|(_, _, turned)| *turned) {
             return unfit(format!(
@@ -233,7 +239,7 @@ impl Subject for Calibrated {
         self.knows(workload)?;
         let range = self.range(workload, devices, each);
         let depth = workload.total_depth() * if each { devices } else { 1 };
-        let arrangement = Arrangement {
+        let arrangement = MemberLayout {
             devices,
             chunk: (!each && devices > 1).then_some(CHUNK),
             bytes: self.bytes(),

@@ -1,19 +1,21 @@
-//! What can be asked of a machine made of parts? A workload in, the machine's setting for it out, or why there is none.
+//! Simulates a machine made of parts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::Simulated;
-use model::{Allocation, Array, Completed, Moment, Operation, Path, ProcessorTime, Setting, Stack, Submission, System};
-use record::{Device, Environment, Level, Machine as Computer, Surroundings, TargetKind};
-use spec::{
-    Affinity, Bytes, Cache, Direction, DiskArray, Fadvise, Join, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
-    SimulatedSystem, Switch, Workload,
+use halfpower_engine::Simulated;
+use halfpower_model::{
+    Allocation, Array, Completed, Moment, Operation, PathModel, ProcessorTime, Setting, Stack, Submission, System,
+};
+use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
+use halfpower_spec::{
+    Affinity, Bytes, Cache, Direction, DiskArray, Fadvise, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
+    SimulatedSystem, Switch, VolumeLayout, Workload,
 };
 
 use super::each::EachMember;
-use super::{Opened, Subject, least_bytes, unfit};
-use crate::{MeasureError, seat};
+use super::subject::{Opened, Subject, least_bytes, unfit};
+use crate::{MeasureError, affinity};
 
 /// What a disk's sector holds, and so what direct requests are multiples of.
 const SECTOR: Bytes = Bytes(512);
@@ -62,23 +64,23 @@ impl Machine {
 
     /// How `workload` uses the machine.
     fn used(&self, workload: &Workload) -> Result<Use, MeasureError> {
-        let (setup, twist) = (&self.setup, &workload.twist);
-        let disks = match twist.members {
+        let (setup, options) = (&self.setup, &workload.options);
+        let disks = match options.members {
             0 => setup.disks,
             members if members <= setup.disks => members,
             members => {
                 return Err(self.refused("members", members, &format!("it has {} in use (disks=...)", setup.disks)));
             }
         };
-        let array = self.array(disks, twist.join)?;
+        let array = self.array(disks, options.volume_layout)?;
         let writes = workload.rw.writes();
         let mut system = self.system.clone();
-        match twist.fadvise {
+        match options.fadvise {
             Fadvise::Normal => {}
             Fadvise::Sequential => system.cache.ahead_kib *= 2,
             Fadvise::Random => system.cache.ahead_kib = 0,
         }
-        let processors = match twist.affinity {
+        let processors = match options.affinity {
             Affinity::All => setup.processors,
             Affinity::One => Some(1),
             other => {
@@ -87,7 +89,8 @@ impl Machine {
         };
         let setting = Setting {
             buffered: !workload.cache.direct(),
-            write_cache: twist.wce.map_or(self.write_cache, |wce| wce == Switch::On) && !workload.cache.durable(),
+            write_cache: options.write_cache.map_or(self.write_cache, |write_cache| write_cache == Switch::On)
+                && !workload.cache.durable(),
             allocation: if writes { self.allocation(workload)? } else { Allocation::Existing },
             disks,
             array: array.unwrap_or_default(),
@@ -102,20 +105,20 @@ impl Machine {
     }
 
     /// How `disks` make one volume; `None` where each is driven for itself.
-    fn array(&self, disks: u32, join: Option<Join>) -> Result<Option<Array>, MeasureError> {
+    fn array(&self, disks: u32, volume_layout: Option<VolumeLayout>) -> Result<Option<Array>, MeasureError> {
         let made = match self.setup.array {
             Some(DiskArray::AdapterStripe) => Array::HardwareStripe,
             _ => Array::SoftwareStripe,
         };
-        let wanted = match (join, self.setup.array) {
-            (Some(Join::Each), _) | (None, Some(DiskArray::Each)) => None,
-            (Some(Join::Mirror), _) | (None, Some(DiskArray::Mirror)) => Some(Array::Mirror),
-            (Some(Join::Stripe), _) | (None, _) => Some(made),
+        let wanted = match (volume_layout, self.setup.array) {
+            (Some(VolumeLayout::Each), _) | (None, Some(DiskArray::Each)) => None,
+            (Some(VolumeLayout::Mirror), _) | (None, Some(DiskArray::Mirror)) => Some(Array::Mirror),
+            (Some(VolumeLayout::Stripe), _) | (None, _) => Some(made),
         };
         match (wanted, disks) {
             (Some(Array::Mirror), 2) => Ok(wanted),
-            (Some(Array::Mirror), _) if join.is_some() => {
-                Err(self.refused("join", "mirror", "a mirror has two disks: add --members 2"))
+            (Some(Array::Mirror), _) if volume_layout.is_some() => {
+                Err(self.refused("volume-layout", "mirror", "a mirror has two disks: add --members 2"))
             }
             // A study's smaller member counts are of single disks, whatever the whole is.
             (_, 1) => Ok(Some(Array::Separate)),
@@ -124,7 +127,7 @@ impl Machine {
     }
 
     fn allocation(&self, workload: &Workload) -> Result<Allocation, MeasureError> {
-        let layout = workload.twist.layout;
+        let layout = workload.options.layout;
         match layout {
             Layout::Written => Ok(Allocation::Existing),
             Layout::New | Layout::Append | Layout::Truncated => Ok(Allocation::Growing),
@@ -153,7 +156,7 @@ impl Machine {
             ..Level::default()
         };
         let rate = |mbps: f64| Rate(mbps * 1e6);
-        let level = |rung: model::Rung| Level {
+        let level = |rung: halfpower_model::Rung| Level {
             name: rung.name,
             pap: rung.advertised_mbps.map(rate),
             attainable: rung.attainable_mbps.map(rate),
@@ -187,29 +190,29 @@ impl Machine {
 
     /// What a stripe of its disks lays on one before it goes on to the next.
     fn chunk(&self) -> Option<Bytes> {
-        let is_stripe = self.setup.disks > 1 && self.array(self.setup.disks, Some(Join::Stripe)).is_ok();
+        let is_stripe = self.setup.disks > 1 && self.array(self.setup.disks, Some(VolumeLayout::Stripe)).is_ok();
         is_stripe.then_some(Bytes(self.system.volume.chunk_kib << 10))
     }
 
     /// What cannot be done, by the words that plans ask with.
-    fn cannot(&self) -> BTreeMap<String, String> {
-        let mut cannot = BTreeMap::new();
-        let mut add = |ability: &str, why: &str| drop(cannot.insert(ability.to_string(), why.to_string()));
+    fn unavailable(&self) -> BTreeMap<String, String> {
+        let mut unavailable = BTreeMap::new();
+        let mut add = |ability: &str, why: &str| drop(unavailable.insert(ability.to_string(), why.to_string()));
         add("trace", "a simulated machine has no tracepoints");
         add("warm page cache", KEEPS_NOTHING);
         add("durable buffered writes", WRITES_BEHIND);
         add("engines", "a simulated machine issues requests in one way, whatever the engine");
-        add(seat::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
+        add(affinity::INTERRUPT, "a simulated machine does not tell which processor interrupts come to");
         if self.cpus() == 1 {
-            add(seat::ONE, "the machine has a single processor");
+            add(affinity::ONE, "the machine has a single processor");
         }
-        cannot
+        unavailable
     }
 
     /// The part of `stack` that a workload uses: of each disk, where each is driven for itself.
     fn range(&self, stack: &Stack, each: bool, workload: &Workload) -> Range<u64> {
         let holds = if each { stack.disk_bytes() } else { stack.bytes() };
-        workload.twist.reached(self.span_bytes.min(holds))
+        workload.options.reached(self.span_bytes.min(holds))
     }
 
     /// Whether requests come over a wire, so that the application's machine is not the one with the disks.
@@ -227,20 +230,20 @@ impl Subject for Machine {
             cpus: self.cpus(),
             ..Computer::default()
         };
-        let surroundings = Surroundings {
+        let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
             members: self.setup.disks,
             chunk: self.chunk(),
             direct_unit: Some(SECTOR),
-            cannot: self.cannot(),
+            unavailable: self.unavailable(),
         };
         Environment {
             machine,
             device: Some(self.device()),
             levels: self.levels().unwrap_or_default(),
             notes: vec![format!("Simulated: {}.", self.system.about)],
-            surroundings,
+            capabilities,
             ..Environment::default()
         }
     }
@@ -258,20 +261,20 @@ impl Subject for Machine {
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
-        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(workload.twist.shift)) {
+        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(workload.options.misalign)) {
             return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
         }
         if workload.cache == Cache::Os && workload.rw.writes() {
             return Err(self.refused("cache", "os", WRITES_BEHIND));
         }
-        if workload.twist.page_cache == PageCache::Warm {
+        if workload.options.page_cache == PageCache::Warm {
             return Err(self.refused("page-cache", "warm", KEEPS_NOTHING));
         }
         let Use { setting, each, system } = self.used(workload)?;
-        if each && workload.twist.streams > 1 {
+        if each && workload.options.streams > 1 {
             return Err(self.refused(
                 "streams",
-                workload.twist.streams,
+                workload.options.streams,
                 "each of its disks is given a stream of its own",
             ));
         }
@@ -290,7 +293,7 @@ impl Subject for Machine {
         let (stride, range) = (stack.disk_bytes(), self.range(&stack, each, &run.workload));
         let members = if each { setting.disks } else { 1 };
         let depth = run.workload.total_depth() * members;
-        let slots = depth + run.workload.twist.randoms;
+        let slots = depth + run.workload.options.random_readers;
         let engine = match &system.network {
             Some(_) => Simulated::over(Box::new(AtClient { stack, remote: self.is_remote() }), slots, start),
             None => Simulated::over(Box::new(stack), slots, start),
@@ -313,7 +316,7 @@ struct AtClient {
     remote: bool,
 }
 
-impl Path for AtClient {
+impl PathModel for AtClient {
     fn submit(&mut self, now: Moment, request: Submission) {
         self.stack.submit(now, request);
     }

@@ -1,4 +1,4 @@
-//! What happens next in virtual time? Events go in with their moments and come out in order.
+//! Keeps events in order of virtual time.
 //!
 //! Events of one moment come out in the order in which they went in, so that a run is the same on every machine.
 

@@ -1,4 +1,4 @@
-//! When has a drive read or written what it was told to? Commands in, what becomes of them out.
+//! Simulates when a drive has read or written what it was commanded to.
 //!
 //! A read whose bytes are in the buffer is ready at once; one that follows from the stretch being read is ready when
 //! the head gets there; any other waits for the arm. A write-through command waits for the arm too. A write-back

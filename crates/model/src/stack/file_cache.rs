@@ -1,4 +1,4 @@
-//! What does the file system's cache do with buffered requests? Requests in; copies to make and transfers to send out.
+//! Simulates the file system's cache: copies to make and transfers to send for buffered requests.
 //!
 //! The application is one thread, so requests are taken in order, one copy at a time. Sequential reads find what a
 //! read ahead of one unit at a time has brought; others find their bytes with some luck, or wait for them. Writes
@@ -31,7 +31,7 @@ pub enum Purpose {
 
 /// A transfer that the cache wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct PageTransfer {
     pub purpose: Purpose,
     pub operation: Operation,
     pub offset: u64,
@@ -251,7 +251,7 @@ impl FileCache {
     }
 
     /// The next transfer to send.
-    pub fn next_wanted(&mut self) -> Option<Wanted> {
+    pub fn next_wanted(&mut self) -> Option<PageTransfer> {
         if let Some(wanted) = self.next_read() {
             self.reading = true;
             return Some(wanted);
@@ -261,7 +261,7 @@ impl FileCache {
         Some(wanted)
     }
 
-    fn next_read(&mut self) -> Option<Wanted> {
+    fn next_read(&mut self) -> Option<PageTransfer> {
         if self.reading {
             return None;
         }
@@ -272,7 +272,13 @@ impl FileCache {
         {
             self.demand_sent = true;
             let length = length.min(self.volume.saturating_sub(offset)) as u32;
-            return Some(Wanted { purpose: Purpose::Demand, operation: read, offset, length, ahead: !self.faulty });
+            return Some(PageTransfer {
+                purpose: Purpose::Demand,
+                operation: read,
+                offset,
+                length,
+                ahead: !self.faulty,
+            });
         }
         let needed = self.waiting.iter().rev().find(|asked| asked.need == Need::Stretch).map(Asked::end);
         let next =
@@ -286,10 +292,10 @@ impl FileCache {
         let unit = self.constants.unit_kib * KIB;
         let length = (unit - offset % unit).min(self.volume - offset) as u32;
         self.reading_to = offset + u64::from(length);
-        Some(Wanted { purpose: Purpose::Ahead, operation: read, offset, length, ahead: !self.faulty })
+        Some(PageTransfer { purpose: Purpose::Ahead, operation: read, offset, length, ahead: !self.faulty })
     }
 
-    fn next_write(&mut self) -> Option<Wanted> {
+    fn next_write(&mut self) -> Option<PageTransfer> {
         if self.writing {
             return None;
         }
@@ -298,7 +304,7 @@ impl FileCache {
         if self.grown >= self.constants.grow_every_kib.unwrap_or(u64::MAX / KIB) * KIB {
             self.grown = 0;
             let (offset, length) = (self.volume / 2, self.constants.page_kib as u32 * KIB as u32);
-            return Some(Wanted { purpose: Purpose::Note, operation, offset, length, ahead: true });
+            return Some(PageTransfer { purpose: Purpose::Note, operation, offset, length, ahead: true });
         }
         let (from, to) = self.stretch;
         let sent = if to - from >= unit || self.flushing && to > from {
@@ -322,7 +328,7 @@ impl FileCache {
         if self.allocation != Allocation::Existing {
             self.grown += sent.1;
         }
-        Some(Wanted { purpose: Purpose::Behind, operation, offset: sent.0, length: sent.1 as u32, ahead: true })
+        Some(PageTransfer { purpose: Purpose::Behind, operation, offset: sent.0, length: sent.1 as u32, ahead: true })
     }
 
     /// A transfer has been made.

@@ -1,4 +1,4 @@
-//! Where on a turning disk is a byte, and how long is the way there? Offsets in, turns and picoseconds out.
+//! Computes where a byte lies on a turning disk, and how long the heads take to reach it.
 //!
 //! The tracks are taken as one spiral: a byte has a position in turns from the outermost track, whose fraction is
 //! its angle. Head and cylinder switches are part of the sustained rate, as the skew between tracks hides them.

@@ -1,4 +1,4 @@
-//! What do requests cost the processors, and when is one free? Costs and moments in, moments and processor time out.
+//! Counts what requests cost the processors, and finds when a processor is free.
 
 use crate::system::{Cost, Host as Constants};
 use crate::{Moment, Operation, ProcessorTime, Setting};

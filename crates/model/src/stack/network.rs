@@ -1,4 +1,4 @@
-//! What does a network file system put before the storage? Two hosts' processors, a wire, and its own hesitations.
+//! Simulates a network file system: two hosts' processors, a wire, and its delays.
 //!
 //! A write holds its connection for a handshake, one write after the other. Writes above one size and reads from
 //! another on stall: the two ends wait for a timer instead of for each other.

@@ -1,4 +1,4 @@
-//! What went over the disks' buses? Commands, sizes, bus time and disks at work, counted as they pass.
+//! Counts what passes over the disks' buses: commands, sizes, bus time and disks at work.
 
 use crate::{Moment, Operation};
 

@@ -1,4 +1,4 @@
-//! Where do things in flight live? In places that are used again, so that a run in its stride allocates nothing.
+//! Stores things in flight in slots that are used again, so that a settled run allocates nothing.
 
 /// Values by number.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What has a drive read ahead? The stretch of bytes in its buffer, and the head that goes on reading at its end.
+//! Tracks what a drive has read ahead: the bytes in its buffer and the head that reads on.
 //!
 //! The frontier moves at the rate of the medium until it is as far ahead as the buffer allows; there the head parks,
 //! and reading goes on at the next turn once half of the buffer has been taken.

@@ -1,4 +1,4 @@
-//! How do commands and their data get to the drives and back? Over adapter and bus, each taken in turn.
+//! Simulates adapters and buses, which carry commands and data to the drives and back in turn.
 //!
 //! A passing adapter moves data while they arrive, so that a command ends when the slowest of bus, adapter and
 //! peripheral bus has moved it; a storing one has all of a command's data on one side before it begins the other.
@@ -9,7 +9,7 @@ use super::host::Host;
 use super::observed::Observed;
 use super::slab::Slab;
 use super::volume::Piece;
-use crate::system::{Layout, Relay, System};
+use crate::system::{BusLayout, Relay, System};
 use crate::{Moment, Operation, Setting};
 
 const PS_PER_US: f64 = 1e6;
@@ -33,7 +33,7 @@ pub struct Sent {
 
 /// One command to one drive.
 #[derive(Debug, Clone, Copy)]
-struct Command {
+struct DriveCommand {
     sent: Sent,
     piece: Piece,
 }
@@ -59,7 +59,7 @@ pub struct Transport {
     waiting: Vec<u32>,
     /// Drives of each bus that have something to do.
     active: Vec<u32>,
-    commands: Slab<Command>,
+    commands: Slab<DriveCommand>,
     words: Vec<Word>,
     observed: Observed,
 }
@@ -74,7 +74,7 @@ fn side(operation: Operation) -> usize {
 
 impl Transport {
     pub fn new(system: &System, setting: &Setting) -> Self {
-        let shared = system.bus.layout == Layout::Shared;
+        let shared = system.bus.layout == BusLayout::Shared;
         let disks = setting.disks.max(1);
         let adapters = setting.buses.max(1);
         let buses = if shared { adapters } else { disks };
@@ -122,7 +122,7 @@ impl Transport {
 
     pub fn send(&mut self, now: Moment, sent: Sent, piece: Piece, agenda: &mut Agenda) {
         let Sent { operation, .. } = sent;
-        let number = self.commands.add(Command { sent, piece });
+        let number = self.commands.add(DriveCommand { sent, piece });
         let disk = piece.disk as usize;
         self.observed.sent(now, operation, piece.length, self.waiting[disk] == 0);
         if self.waiting[disk] == 0 {
@@ -177,7 +177,7 @@ impl Transport {
     }
 
     fn job(&self, now: Moment, number: u32) -> Job {
-        let Command { sent: Sent { operation, ahead, .. }, piece } = self.commands[number];
+        let DriveCommand { sent: Sent { operation, ahead, .. }, piece } = self.commands[number];
         let write = operation == Operation::Write;
         Job { command: number, write, offset: piece.offset, length: piece.length, ahead, arrived: now }
     }
@@ -232,7 +232,7 @@ impl Transport {
 
     /// The data of a command cross the bus.
     fn transfer(&mut self, now: Moment, number: u32, host: &mut Host, agenda: &mut Agenda) {
-        let Command { sent: Sent { operation, .. }, piece } = self.commands[number];
+        let DriveCommand { sent: Sent { operation, .. }, piece } = self.commands[number];
         let bus = self.bus_of(piece.disk);
         let bytes = f64::from(piece.length);
         let contended = self.shared && self.active[bus] > 1;
@@ -255,7 +255,7 @@ impl Transport {
 
     /// A passing adapter and the peripheral bus let a command's data through.
     fn pass(&mut self, arrived: Moment, number: u32) -> Moment {
-        let Command { sent: Sent { operation, first, .. }, piece } = self.commands[number];
+        let DriveCommand { sent: Sent { operation, first, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
         let side = side(operation);
         let list_ps = if first { bytes * self.list_ps_per_byte } else { 0.0 };
@@ -267,7 +267,7 @@ impl Transport {
 
     /// A storing adapter moves a command's data between its own memory and the host's.
     fn through_adapter(&mut self, now: Moment, number: u32) -> Moment {
-        let Command { sent: Sent { operation, lead, .. }, piece } = self.commands[number];
+        let DriveCommand { sent: Sent { operation, lead, .. }, piece } = self.commands[number];
         let bytes = f64::from(piece.length);
         let side = side(operation);
         let command_ps = if lead { self.command_ps } else { 0.0 };
@@ -290,7 +290,7 @@ impl Transport {
 
     /// A command is over; gives its transfer.
     pub fn over(&mut self, now: Moment, number: u32) -> u32 {
-        let Command { sent: Sent { transfer, .. }, piece } = self.commands[number];
+        let DriveCommand { sent: Sent { transfer, .. }, piece } = self.commands[number];
         let disk = piece.disk as usize;
         self.waiting[disk] -= 1;
         if self.waiting[disk] == 0 {
@@ -303,6 +303,6 @@ impl Transport {
     }
 }
 
-fn job_disk(command: &Command) -> u32 {
+fn job_disk(command: &DriveCommand) -> u32 {
     command.piece.disk
 }

@@ -1,4 +1,4 @@
-//! Which bytes of which disks does a request mean? One range of a volume in, pieces on disks out.
+//! Maps a range of a volume to pieces on disks.
 
 use crate::system::{System, SystemError};
 use crate::{Array, Operation, Setting};

@@ -1,9 +1,9 @@
-//! What does each part of a system promise, and what does it let through? A system and a setting in, rungs out.
+//! Lists what each part of a system advertises and what gets through it.
 //!
 //! What is promised is the figure on the box. What gets through follows from the part's own constants, for requests of
 //! the size that the host breaks larger ones into: set-up, reselection and the lists of pages take the rest.
 
-use super::{Adapter, Layout, Relay, System};
+use super::{Adapter, BusLayout, Relay, System};
 use crate::{Array, Operation, Setting};
 
 const KIB: f64 = 1024.0;
@@ -95,10 +95,10 @@ impl System {
 
     fn bus_rung(&self, setting: &Setting) -> Rung {
         let buses = match self.bus.layout {
-            Layout::Shared => setting.buses.max(1),
-            Layout::Channels => setting.disks.max(1),
+            BusLayout::Shared => setting.buses.max(1),
+            BusLayout::Channels => setting.disks.max(1),
         };
-        let shared = self.bus.layout == Layout::Shared && setting.disks > buses;
+        let shared = self.bus.layout == BusLayout::Shared && setting.disks > buses;
         let handshake_us = if shared { self.bus.contention_us_per_kib * self.volume.split_kib as f64 } else { 0.0 };
         let of_one = self.through(self.bus.mbps, self.bus.setup_us + handshake_us);
         let each = if buses > 1 { " each" } else { "" };

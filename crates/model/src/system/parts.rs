@@ -1,4 +1,4 @@
-//! Which constants does each part of a system have? The TOML tables, one type each.
+//! Defines the constants of each part of a system: the TOML tables, one type each.
 
 use serde::Deserialize;
 
@@ -26,13 +26,13 @@ pub struct System {
     pub network: Option<Network>,
     /// Which figures were used to choose constants.
     #[serde(default)]
-    pub evidence: Evidence,
+    pub evidence: PublishedFigures,
 }
 
 /// Which published figures the constants of a system rest on; none of them is a prediction of it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Evidence {
+pub struct PublishedFigures {
     /// Figures that state a constant of the system.
     #[serde(default)]
     pub given: Vec<String>,
@@ -204,7 +204,7 @@ pub struct Adapter {
 /// How disks are wired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Layout {
+pub enum BusLayout {
     /// All disks of an adapter share one bus (SCSI).
     Shared,
     /// Each disk has a channel of its own (IDE).
@@ -221,7 +221,7 @@ pub struct Bus {
     /// What its standard promises, in MB/s: of all that share it, or of one channel.
     pub advertised_mbps: Option<f64>,
     /// How disks are wired.
-    pub layout: Layout,
+    pub layout: BusLayout,
     /// Data rate while data are moved, in MB/s.
     pub mbps: f64,
     /// Bus time of a command besides its data (arbitration, selection, messages, command, status), in microseconds.

@@ -1,4 +1,4 @@
-//! Which systems ship with the crate?
+//! Lists the systems that ship with the crate.
 
 /// A system that ships with the crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! What would the kernel show? Trees of /proc and /sys as other machines have them, laid out in a folder that
-//! vanishes.
+//! Lays out trees of /proc and /sys as other machines have them.
 
 #![allow(dead_code, reason = "each test file uses its own part of the tree")]
 
@@ -7,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use probe::{DeviceNumber, Root, TargetIdentity, probe};
-use record::{Environment, Level};
-use spec::{Bytes, Rate};
+use halfpower_probe::{DeviceNumber, Root, TargetIdentity, probe};
+use halfpower_record::{Environment, Level};
+use halfpower_spec::{Bytes, Rate};
 
 /// A system that is not this one.
 pub struct Tree {
@@ -124,7 +123,7 @@ impl Tree {
     fn seen(&self, path: &str, number: &str, is_device: bool) -> Environment {
         let number = DeviceNumber::parse(number).expect("a number");
         let block = Bytes(if is_device { 0 } else { 4096 });
-        probe(&self.root(), &TargetIdentity { path: path.into(), number, is_device, block })
+        probe(&self.root(), &TargetIdentity { path: path.into(), number, is_device, block, filesystem: None })
     }
 }
 

@@ -1,35 +1,28 @@
-//! How does a study file come into the world? Whole, under its name, in one step, and over nothing.
+//! Creates a study file: whole, in one step, and never over an existing file.
 //!
-//! A path, a question and an environment enter; the file is made under a name of its own beside the path and
-//! then linked to it, so that a kill leaves no half-made study and nothing that exists is written over.
+//! The file is made in memory and published by the crate `output`, so a kill leaves no half-made study.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use halfpower_output::OutputError;
+use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
+use halfpower_spec::Question;
 use rusqlite::{Connection, params};
-use spec::Question;
 
-use super::{APPLICATION_ID, LAYOUT, insert_environment, to_sqlite};
+use super::layout::{LAYOUT, fnv1a, insert_environment, to_sqlite};
 use crate::{COLUMNS, Environment, RecordError};
 
 pub(super) fn create(path: &Path, question: &Question, environment: &Environment) -> Result<(), RecordError> {
-    let unwritable = |reason: String| RecordError::Unwritable { path: path.to_path_buf(), reason };
-    clear_orphan(path)?;
-    let draft = beside(path, &format!("-new-{}", std::process::id()));
-    let _ = fs::remove_file(&draft);
-    // The system says more plainly than SQLite why there can be no file.
-    let made = File::create_new(&draft)
-        .map_err(|error| unwritable(error.to_string()))
-        .and_then(|_| write(&draft, question, environment).map_err(|error| unwritable(error.to_string())))
-        .and_then(|()| {
-            publish(&draft, path).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => RecordError::Exists { path: path.to_path_buf() },
-                _ => unwritable(error.to_string()),
-            })
-        });
-    let _ = fs::remove_file(&draft);
-    made
+    clear_orphan(&halfpower_output::followed(path))?;
+    let bytes = made(question, environment)
+        .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;
+    halfpower_output::publish_new(path, &bytes).map_err(|error| match error {
+        OutputError::Taken { path } => RecordError::Exists { path },
+        OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
+        other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },
+    })
 }
 
 /// `path` with `ending` added to its last part.
@@ -55,17 +48,17 @@ fn clear_orphan(path: &Path) -> Result<(), RecordError> {
         .map_err(|error| RecordError::Unwritable { path: journal.clone(), reason: error.to_string() })
 }
 
-fn write(draft: &Path, question: &Question, environment: &Environment) -> rusqlite::Result<()> {
-    let absolute = std::path::absolute(draft).unwrap_or_else(|_| draft.to_path_buf());
-    let mut connection = Connection::open(absolute)?;
-    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = FULL")?;
+/// The bytes of a new study, made in memory.
+fn made(question: &Question, environment: &Environment) -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(&layout())?;
     let text = serde_json::to_string(question).map_err(to_sqlite)?;
-    transaction.execute("INSERT INTO study VALUES (?1, ?2)", params![text, env!("CARGO_PKG_VERSION")])?;
-    insert_environment(&transaction, 0, environment)?;
+    let sum = fnv1a(&text);
+    transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, env!("CARGO_PKG_VERSION"), sum])?;
+    insert_environment(&transaction, LAYOUT, 0, environment)?;
     transaction.commit()?;
-    connection.close().map_err(|(_, error)| error)
+    Ok(connection.serialize("main")?.to_vec())
 }
 
 fn layout() -> String {
@@ -74,8 +67,9 @@ fn layout() -> String {
     format!(
         "PRAGMA application_id = {APPLICATION_ID};
          PRAGMA user_version = {LAYOUT};
-         CREATE TABLE study (question TEXT NOT NULL, program TEXT NOT NULL);
-         CREATE TABLE environment (environment_id INTEGER PRIMARY KEY, environment TEXT NOT NULL UNIQUE);
+         CREATE TABLE study (question TEXT NOT NULL, program TEXT NOT NULL, question_fnv1a INTEGER NOT NULL);
+         CREATE TABLE environment (environment_id INTEGER PRIMARY KEY, environment TEXT NOT NULL UNIQUE,
+             environment_fnv1a INTEGER NOT NULL);
          CREATE TABLE record (record_id INTEGER PRIMARY KEY,
              environment_id INTEGER NOT NULL REFERENCES environment,
 {},
@@ -83,18 +77,4 @@ fn layout() -> String {
          CREATE UNIQUE INDEX one_run ON record (ifnull(experiment, ''), workload, pass, repeat);",
         columns.join(",\n")
     )
-}
-
-/// Gives the draft its name unless that is taken.
-fn publish(draft: &Path, path: &Path) -> io::Result<()> {
-    match fs::hard_link(draft, path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            // Some file systems have no links; there the name is looked at and then taken.
-            if path.symlink_metadata().is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            fs::rename(draft, path)
-        }
-        done => done,
-    }
 }

@@ -1,16 +1,16 @@
-//! Is this a study file, is it whole, and what does it answer?
+//! Opens a study file, checks that it is whole, and reads its question and environments.
 //!
-//! A path enters; a connection, the question and the environments leave, or the sentence that says what the file
-//! is instead. Nothing is written but what SQLite rolls back after a kill.
+//! It writes nothing, except that SQLite rolls back what a kill left unfinished.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
+use halfpower_spec::Question;
 use rusqlite::{Connection, OpenFlags};
-use spec::Question;
 
-use super::{APPLICATION_ID, LAYOUT, PATIENCE, damaged};
+use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
 use crate::{Environment, RecordError};
 
 /// Looks at the header before SQLite does, so that a file of someone else is never touched.
@@ -26,7 +26,7 @@ pub(super) fn identify(path: &Path) -> Result<(), RecordError> {
     let sqlite = header.starts_with(b"SQLite format 3\0");
     // Offsets of the SQLite file format: user_version stands at 60, application_id at 68.
     match (sqlite, big_endian(&header, 68), big_endian(&header, 60)) {
-        (true, None, _) => Err(damaged(path, format!("{} bytes are left of its header", header.len()))),
+        (true, None, _) => Err(damaged(path, format!("its header has only {} bytes", header.len()))),
         (true, Some(APPLICATION_ID), Some(found)) if found > LAYOUT => {
             Err(RecordError::Newer { path: path.to_path_buf(), found, known: LAYOUT })
         }
@@ -51,26 +51,58 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// The layout of the file, as SQLite reads it: a journal may hold the page of the header.
+pub(super) fn layout(connection: &Connection, path: &Path) -> Result<u32, RecordError> {
+    connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| RecordError::of_sqlite(path, &error))
+}
+
+/// The names of the columns of records, in their order.
+pub(super) fn columns(connection: &Connection, path: &Path) -> Result<Vec<String>, RecordError> {
+    let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
+    // Read as text, which a damaged file may not be.
+    let mut statement =
+        connection.prepare("SELECT name FROM pragma_table_info('record') ORDER BY cid").map_err(failed)?;
+    let names = statement.query_map([], |row| row.get(0)).map_err(failed)?;
+    names.collect::<rusqlite::Result<_>>().map_err(failed)
+}
+
 /// The question in the file.
-pub(super) fn question(connection: &Connection, path: &Path) -> Result<Question, RecordError> {
-    let text: String = connection
-        .query_row("SELECT question FROM study", [], |row| row.get(0))
+pub(super) fn question(connection: &Connection, path: &Path, layout: u32) -> Result<Question, RecordError> {
+    let sum = if layout < LAYOUT_WITH_ALL_SUMS { "NULL" } else { "question_fnv1a" };
+    let (text, sum): (String, Option<i64>) = connection
+        .query_row(&format!("SELECT question, {sum} FROM study"), [], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|error| RecordError::of_sqlite(path, &error))?;
-    serde_json::from_str(&text).map_err(|error| damaged(path, format!("its question cannot be understood: {error}")))
+    if layout >= LAYOUT_WITH_ALL_SUMS && sum != Some(fnv1a(&text)) {
+        return Err(damaged(path, "the checksum of its question is wrong".to_string()));
+    }
+    serde_json::from_str(&text).map_err(|error| damaged(path, format!("its question cannot be read: {error}")))
 }
 
 /// The environments in the file, at least one, in the order of their first record.
-pub(super) fn environments(connection: &Connection, path: &Path) -> Result<Vec<Environment>, RecordError> {
+pub(super) fn environments(connection: &Connection, path: &Path, layout: u32) -> Result<Vec<Environment>, RecordError> {
     let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
-    let mut statement =
-        connection.prepare("SELECT environment FROM environment ORDER BY environment_id").map_err(failed)?;
-    let texts: rusqlite::Result<Vec<String>> = statement.query_map([], |row| row.get(0)).map_err(failed)?.collect();
+    let summed = layout >= LAYOUT_WITH_ALL_SUMS;
+    let sum = if summed { "environment_fnv1a" } else { "NULL" };
+    let all = format!("SELECT environment_id, environment, {sum} FROM environment ORDER BY environment_id");
+    let mut statement = connection.prepare(&all).map_err(failed)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).map_err(failed)?;
+    let rows: Vec<(i64, String, Option<i64>)> = rows.collect::<rusqlite::Result<_>>().map_err(failed)?;
+    for (wanted, (id, text, sum)) in (1..).zip(&rows) {
+        if *id != wanted {
+            return Err(damaged(path, format!("environment {wanted} is missing")));
+        }
+        if summed && *sum != Some(fnv1a(text)) {
+            return Err(damaged(path, format!("the checksum of environment {id} is wrong")));
+        }
+    }
     let environments: Result<Vec<Environment>, _> =
-        texts.map_err(failed)?.iter().map(|text| serde_json::from_str(text)).collect();
+        rows.iter().map(|(_, text, _)| serde_json::from_str(text)).collect();
     match environments {
-        Ok(environments) if environments.is_empty() => Err(damaged(path, "it names no machine".to_string())),
+        Ok(environments) if environments.is_empty() => Err(damaged(path, "it has no environment".to_string())),
         Ok(environments) => Ok(environments),
-        Err(error) => Err(damaged(path, format!("its environment cannot be understood: {error}"))),
+        Err(error) => Err(damaged(path, format!("its environment cannot be read: {error}"))),
     }
 }
 
@@ -84,7 +116,7 @@ pub(super) fn check_length(connection: &Connection, path: &Path) -> Result<(), R
     let wanted = number("PRAGMA page_count")?.saturating_mul(number("PRAGMA page_size")?);
     let left = path.metadata().map_or(0, |metadata| metadata.len());
     if i128::from(left) < i128::from(wanted) {
-        return Err(damaged(path, format!("{left} bytes are left of {wanted}")));
+        return Err(damaged(path, format!("it has only {left} of {wanted} bytes")));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! A question, environments and records to keep: made from a number, each one different.
+//! Makes questions, environments and records from a number, each one different.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use std::collections::BTreeMap;
 
-use record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Noise, Record, Series, Soaker};
-use spec::{Bytes, Cache, EngineName, Experiment, Nanos, Pass, Question, Rate, Run, Rw, Workload};
+use halfpower_record::{Cpu, CpuTimes, Environment, Latency, Level, Machine, Noise, Record, Series, Soaker};
+use halfpower_spec::{Bytes, Cache, EngineName, Experiment, Nanos, Pass, Question, Rate, Run, Rw, Workload};
 
 pub fn question() -> Question {
     Question::about("/data")
@@ -72,6 +72,7 @@ pub fn record(number: u32) -> Record {
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,
+        discarded: Vec::new(),
     }
 }
 

@@ -1,15 +1,15 @@
-//! How does throughput rise with block size? A few lines of bars, for the fastest way of reading and of writing.
+//! Draws how throughput rises with block size: a few lines of bars for the fastest reads and writes.
 //!
 //! Findings enter, lines leave. Four rows of bars on a scale from nothing to the peak: a bar that fills the second row
 //! from below has reached half power, and that row is labelled so.
 
 use std::collections::BTreeMap;
 
-use analyse::format::number;
-use analyse::{CellFinding, Findings};
-use spec::Direction;
+use halfpower_analyse::{CellFinding, Findings};
+use halfpower_spec::Direction;
+use halfpower_text::format::number;
 
-use super::sections::words;
+use halfpower_text::path_words;
 
 /// Rows of bars; half of the peak is the upper edge of the second.
 const ROWS: usize = 4;
@@ -67,7 +67,7 @@ fn panel(findings: &Findings, rw: Direction, sizes: &[u64]) -> Option<Panel> {
         *most = most.max(cell.mbps.value);
     }
     let bars = sizes.iter().map(|bs_bytes| (*bs_bytes, best.get(bs_bytes).copied())).collect();
-    let title = words(fastest.pattern, fastest.cache, fastest.rw);
+    let title = path_words(fastest.pattern, fastest.cache, fastest.rw);
     (best.len() >= FEWEST_SIZES).then_some(Panel { title, bars })
 }
 

@@ -1,11 +1,14 @@
-//! What stands on the screen, in which order? Findings enter, sections leave, the most urgent first.
+//! Puts the sections of the screen together, the most urgent first.
 
-use analyse::format::{number, percent, size, thousands, time_us, two_digits};
-use analyse::{Advice, Bound, Cost, Curve, ExperimentFinding, Findings, Interval, LevelFinding};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use spec::{Cache, Direction, Pattern, Workload};
+use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
+use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_spec::Workload;
+use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
+use halfpower_text::path_words;
 
-use super::{Item, Noun, Section, Tone};
+use super::screen::{Item, Noun, Section, Tone, cut};
+use crate::words::{self, levels};
 
 const CHARTS: Noun = Noun("chart", "charts");
 
@@ -13,13 +16,16 @@ const CHARTS: Noun = Noun("chart", "charts");
 const UNKNOWN: &str = "unknown";
 /// Characters of a target that may be long, as that of a simulated system is.
 const TARGET: usize = 48;
+/// Faults that are shown before `and more`.
+const FAULTS: usize = 4;
 /// Warnings that are shown before `and more`.
 const WARNINGS: usize = 2;
 
 /// Every section, in the order of the screen; the last ones give way first.
-pub(super) fn all(findings: &Findings, width: usize) -> Vec<Section> {
+pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
     vec![
         answer(findings, width),
+        faults(findings, width),
         path(findings, width),
         advice(findings),
         chart(findings, width),
@@ -29,8 +35,9 @@ pub(super) fn all(findings: &Findings, width: usize) -> Vec<Section> {
     ]
 }
 
-fn answer(findings: &Findings, width: usize) -> Section {
-    let sentences = findings.verdict.iter().map(|text| Item::sentence("", text, width, Tone::Plain));
+fn answer(findings: &StudyFindings, width: usize) -> Section {
+    let verdict = words::verdict::verdict(findings);
+    let sentences = verdict.iter().map(|text| Item::sentence("", text, width, Tone::Plain));
     let mut items: Vec<Item> = sentences.collect();
     if findings.runs == 0 {
         items.push(Item::line("No run is finished yet.", Tone::Plain));
@@ -38,10 +45,17 @@ fn answer(findings: &Findings, width: usize) -> Section {
     Section::new(Some(headline(findings)), Noun("sentence", "sentences"), items, usize::MAX, usize::MAX)
 }
 
+/// What went wrong, a line for each kind of fault; nothing where nothing did.
+fn faults(findings: &StudyFindings, width: usize) -> Section {
+    let sentence = |fault| Item::sentence("  ! ", &crate::words::faults::sentence(fault), width, Tone::Alert);
+    let items = findings.faults.iter().map(sentence).collect();
+    Section::new(Some("Faults".to_string()), Noun("fault", "faults"), items, FAULTS, 1)
+}
+
 /// What each experiment answered, a line each; those that were not run, in one.
-fn experiments(findings: &Findings, width: usize) -> Section {
+fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
-    let told = |experiment: &ExperimentFinding| {
+    let told = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
         Item::sentence(&lead, &experiment.answer, width, Tone::Plain)
     };
@@ -59,7 +73,7 @@ fn experiments(findings: &Findings, width: usize) -> Section {
 fn headline(findings: &Findings) -> String {
     let machine = &findings.machine;
     let runs = if findings.runs == 1 { "run" } else { "runs" };
-    let target = super::cut(&findings.target, TARGET);
+    let target = cut(&findings.target, TARGET);
     let mut text = format!("{target}: {} {runs} in {} s", findings.runs, number(findings.seconds));
     if !machine.cpu_model.is_empty() {
         text += &format!("; {} x {}", machine.cpus, machine.cpu_model);
@@ -88,7 +102,8 @@ fn path(findings: &Findings, width: usize) -> Section {
     let tones = groups.iter().map(tone);
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
     let least = groups.iter().position(narrowest).map_or(2, |place| place + 1);
-    let next = findings.bottleneck.next.trim_end_matches('.');
+    let narrowest_level = words::bottleneck::words(&findings.bottleneck);
+    let next = narrowest_level.next.trim_end_matches('.');
     if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
         // The last line to give way: it is of use only with the levels above it.
         items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
@@ -100,12 +115,12 @@ fn path(findings: &Findings, width: usize) -> Section {
 fn path_row(group: &[LevelFinding]) -> Vec<String> {
     let rate = |mbps: Option<f64>| mbps.map_or(UNKNOWN.to_string(), |mbps| format!("{} MB/s", number(mbps)));
     let level = &group[0];
-    let names: Vec<&str> = group.iter().map(|level| level.level.as_str()).collect();
+    let names: Vec<String> = group.iter().map(|level| levels::name(&level.id)).collect();
     let mark = if level.narrowest { "> " } else { "  " };
     let rap = level.rap_mbps.map_or("(not measured)".to_string(), |_| format!("({})", rate(level.rap_mbps)));
     let source = match (level.narrowest, group.len()) {
-        (true, _) => format!("narrowest; {}", level.source),
-        (false, 1) => level.source.clone(),
+        (true, _) => format!("narrowest; {}", levels::source(&level.source)),
+        (false, 1) => levels::source(&level.source),
         (false, _) => "nothing advertises them".to_string(),
     };
     vec![format!("{mark}{}", names.join(", ")), rate(level.pap_mbps), rap, source]
@@ -140,7 +155,8 @@ fn chart(findings: &Findings, width: usize) -> Section {
 }
 
 fn warnings(findings: &Findings, width: usize) -> Section {
-    let items = findings.warnings.iter().map(|text| Item::sentence("  ! ", text, width, Tone::Alert)).collect();
+    let texts = findings.warnings.iter().map(words::warnings::sentence);
+    let items = texts.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)).collect();
     Section::new(Some("Before you believe it".to_string()), Noun("warning", "warnings"), items, WARNINGS, 1)
 }
 
@@ -181,7 +197,7 @@ fn path_lines(findings: &Findings, intervals: bool, with_full: bool) -> Vec<Stri
         let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
         let at_most = if curve.half_power_bracketed { "" } else { "<= " };
         let mut row = vec![
-            format!("  {}", words(curve.pattern, curve.cache, curve.rw)),
+            format!("  {}", path_words(curve.pattern, curve.cache, curve.rw)),
             number(curve.peak_mbps),
             format!("{} x {}", size(curve.peak_bs_bytes as f64), curve.iodepth),
             format!("{at_most}{}", size(curve.half_power_bs_bytes as f64)),
@@ -218,17 +234,6 @@ fn term(interval: &Interval, with_interval: bool) -> String {
     }
     let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     format!("{value} ±{half:.decimals$}")
-}
-
-/// A path in words, as costs name theirs.
-pub(super) fn words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
-    let cache = match cache {
-        Cache::Both => "buffered",
-        Cache::Os => "durable buffered",
-        Cache::Device => "direct",
-        Cache::None => "durable direct",
-    };
-    format!("{pattern} {cache} {rw}")
 }
 
 /// A heading line and a line for each row, in columns two spaces apart.

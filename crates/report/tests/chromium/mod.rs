@@ -1,4 +1,4 @@
-//! What does a browser make of a page? Served on the loopback, opened in chromium without a window, told back.
+//! Opens a page in chromium without a window, served on the loopback, and tells what the browser made of it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{
-    Advice, Bottleneck, Bound, CellFinding, Cost, Curve, Findings, Interval, LatencySummary, LevelFinding, NoiseFinding,
+use halfpower_analyse::{
+    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, FastestCell, Findings, Interval, KnownLimit,
+    LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, NextLimit, NextLimitBy, NoiseFinding, StoppedBy,
+    Warning,
 };
-use record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
-use spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
+use halfpower_record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
 
 pub type Way = (Pattern, Direction, Cache);
 
@@ -29,8 +31,6 @@ pub fn machine() -> Machine {
 /// Findings of a study that has no run yet.
 pub fn empty() -> Findings {
     Findings {
-        experiments: Vec::new(),
-        rows: analyse::Rows::default(),
         target: "/data".into(),
         machine: machine(),
         filesystem: None,
@@ -38,13 +38,14 @@ pub fn empty() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
-        verdict: vec![],
+        headline: vec![],
         levels: vec![],
         bottleneck: Bottleneck {
-            level: "unknown".into(),
-            why: "no run is finished".into(),
-            next: "unknown".into(),
-            falsified_by: String::new(),
+            level: None,
+            fastest: None,
+            stopped_by: StoppedBy::NothingMeasured,
+            next: None,
+            request_ceiling: None,
         },
         curves: vec![],
         limits: vec![],
@@ -67,6 +68,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
     let mbps = mbps(bs_bytes, iodepth);
     let iops = mbps * 1e6 / bs_bytes as f64;
     let mean = f64::from(iodepth) / iops * 1e6;
+    let ns = (mean * 1e3) as u64;
     CellFinding {
         rw,
         pattern,
@@ -74,11 +76,13 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         iodepth,
         threads: 1,
         bs_bytes,
+        issuing: None,
         engine: EngineName::IoUring,
         runs: 3,
+        chosen_mbps: None,
         mbps: interval(mbps, mbps * 0.02),
         iops,
-        latency_us: LatencySummary { min: mean, p50: mean, p90: mean, p99: mean, p999: mean, max: mean, mean },
+        latency_ns: LatencySummary { min: ns, p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: mean * 1e3 },
         achieved_depth: f64::from(iodepth),
         charged_us: 3.0,
         soaker_us: Some(4.0),
@@ -91,7 +95,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
         run_charged_us: vec![3.0; 3],
         steady: true,
-        unsteady_why: None,
+        unsteady: None,
         trimmed_share: 0.0,
         burst_mbps: None,
         sustained_mbps: None,
@@ -127,12 +131,11 @@ fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
 }
 
 pub fn cost((pattern, rw, cache): Way, bound: Bound, fixed_us: f64) -> Cost {
-    let word = if cache == Cache::Device { "direct" } else { "buffered" };
     Cost {
-        path: format!("{pattern} {word} {rw}"),
         rw,
         pattern,
         cache,
+        iodepth: None,
         bound,
         fixed_us: interval(fixed_us, 0.2),
         marginal_us_per_kib: interval(0.021, 0.003),
@@ -145,7 +148,8 @@ pub fn cost((pattern, rw, cache): Way, bound: Bound, fixed_us: f64) -> Cost {
 
 pub fn level(name: &str, pap_mbps: Option<f64>, rap_mbps: Option<f64>) -> LevelFinding {
     let source = pap_mbps.map_or("nothing advertises it", |_| "PCIe 3.0 x2 by sysfs").to_string();
-    LevelFinding { level: name.into(), pap_mbps, rap_mbps, source, narrowest: false }
+    let (id, source) = (LevelId::named(name, None), LevelSource::Environment(source));
+    LevelFinding { id, pap_mbps, rap_mbps, source, narrowest: false }
 }
 
 fn advice(rw: Direction, pattern: Pattern) -> Advice {
@@ -157,11 +161,37 @@ fn advice(rw: Direction, pattern: Pattern) -> Advice {
         share_of_peak: 0.97,
         cpu_ms_per_mb: 0.024,
         p99_us: 640.0,
-        sentence: format!(
-            "For {pattern} {rw}s: direct I/O, 256 KiB blocks, 4 deep: 1,750 MB/s, 97% of the best (1,800 MB/s at \
-             1 MiB, 8 deep), for 0.024 ms of processor a megabyte, p99 640 µs."
-        ),
+        best: fastest(),
+        is_best: false,
     }
+}
+
+/// The cell that stands for how fast the disk is.
+fn fastest() -> FastestCell {
+    let (pattern, rw, cache) = WAYS[0];
+    FastestCell { cell: CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 }, mbps: 1800.0 }
+}
+
+/// The link, nine tenths of which were reached.
+fn bottleneck(source: LevelSource) -> Bottleneck {
+    let device = LevelId::of(LevelKind::Device);
+    Bottleneck {
+        level: Some(LevelId::named("link", None)),
+        fastest: Some(fastest()),
+        stopped_by: StoppedBy::KnownRate {
+            limit: KnownLimit::Advertised,
+            limit_mbps: 1970.0,
+            share: 1800.0 / 1970.0,
+            source,
+        },
+        next: Some(NextLimit::Level { level: device, mbps: 2400.0, by: NextLimitBy::LargeBlocks }),
+        request_ceiling: None,
+    }
+}
+
+/// A warning of these words.
+pub fn warning(words: impl Into<String>) -> Warning {
+    Warning::Environment { note: words.into() }
 }
 
 /// Findings of a whole study.
@@ -183,30 +213,14 @@ pub fn full() -> Findings {
         level("device", None, Some(1800.0)),
     ];
     levels[1].narrowest = true;
-    let why = "sequential direct reads reach 1,800 MB/s: 91% of the 1,970 MB/s that the link advertises".to_string();
     Findings {
-        experiments: Vec::new(),
-        rows: analyse::Rows::default(),
         filesystem: Some(FileSystem { kind: "ext4".into(), ..FileSystem::default() }),
         device: Some(Device { name: "nvme0n1".into(), ..Device::default() }),
         runs: 216,
         seconds: 118.4,
-        verdict: vec![
-            "Fastest: 1,800 MB/s reading (sequential direct, 1 MiB, 8 deep, half of it from 32 KiB); 1,800 MB/s \
-             writing (sequential direct, 1 MiB, 8 deep, half of it from 32 KiB)."
-                .into(),
-            format!("What stops it: the link. {why}."),
-            "What to set: direct I/O with 256 KiB blocks, 4 deep, for reads (97% of the best at 0.024 ms of \
-             processor a megabyte)."
-                .into(),
-        ],
+        headline: halfpower_analyse::headlines(&Environment::default(), &cells, 0.5),
+        bottleneck: bottleneck(levels[1].source.clone()),
         levels,
-        bottleneck: Bottleneck {
-            level: "link".into(),
-            why,
-            next: "the device, at 2,400 MB/s by its fit".into(),
-            falsified_by: "a run above 2,000 MB/s that no cache answered".into(),
-        },
         curves: each().map(|(way, depth)| curve(way, depth, &sizes)).collect(),
         cost: WAYS
             .iter()
@@ -218,7 +232,9 @@ pub fn full() -> Findings {
             advice(Direction::Read, Pattern::Random),
             advice(Direction::Write, Pattern::Sequential),
         ],
-        warnings: (1..=5).map(|number| format!("Warning {number}: a sentence that a reader should know.")).collect(),
+        warnings: (1..=5)
+            .map(|number| warning(format!("Warning {number}: a sentence that a reader should know.")))
+            .collect(),
         cells,
         harness_ns_per_io: 31.0,
         ..empty()
@@ -267,6 +283,7 @@ pub fn record() -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        discarded: Vec::new(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What does an exhaustive grid of a simulated disk say, and does a study say the same? Shared by the test of a few
-//! disks and the table of fifty.
+//! Says what an exhaustive grid of a simulated disk says and whether a study says the same, for the test of a few disks
+//! and the table of fifty.
 //!
 //! The truth is the model's closed form. The grid is every cell of the same axes in three runs of five seconds; its
 //! runs are not played but computed, since noise in the model is one factor a run: a run of the grid gives the
@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use analyse::{Findings, analyse};
-use measure::{Place, SimulatedPlace, measure};
-use model::{half_power_bs, processor_time, throughput};
-use record::Record;
-use spec::{Bytes, Cache, Direction, Nanos, Pattern, Question, SimulatedDisk};
-use study::{Observation, Planner, Step};
+use halfpower_analyse::{Findings, MeasuredCeilings, analyse};
+use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
+use halfpower_model::{half_power_bs, processor_time, throughput};
+use halfpower_record::Record;
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Pattern, Question, SimulatedDisk};
+use halfpower_study::{Observation, Planner, Step};
 
 /// Runs of a cell of the grid, and the length of each.
 const GRID_RUNS: u64 = 3;
@@ -86,19 +86,19 @@ pub struct Studied {
 
 /// Plays a study of `disk`.
 pub fn study(question: &Question, disk: &SimulatedDisk) -> Studied {
-    let (mut place, stop) = (SimulatedPlace::new(disk.clone()), AtomicBool::new(false));
+    let (mut backend, stop) = (SimulatedTarget::new(disk.clone()), AtomicBool::new(false));
     let (mut planner, mut records) = (Planner::new(question), Vec::new());
     let answered = loop {
         match planner.next() {
             Step::Run(run) => {
-                let record = measure(&mut place, &run, &stop).unwrap();
+                let record = measure(&mut backend, &run, &stop).unwrap();
                 planner.observe(&Observation::from(&record));
                 records.push(record);
             }
             end => break end == Step::Answered,
         }
     };
-    let findings = analyse(question, place.environment(), &records);
+    let findings = analyse(question, backend.environment(), &records, &MeasuredCeilings::default());
     let spent_s = records.iter().map(|record| record.spent_ns as f64).sum::<f64>() / 1e9;
     Studied { findings, records, spent_s, answered }
 }
@@ -133,12 +133,13 @@ pub struct Answer {
 
 impl From<&Findings> for Answer {
     fn from(findings: &Findings) -> Self {
-        let curve = |curve: &analyse::Curve| {
+        let curve = |curve: &halfpower_analyse::Curve| {
             let (bs, bracketed) = (Bytes(curve.half_power_bs_bytes), curve.half_power_bracketed);
             (((curve.pattern, curve.rw), curve.iodepth), Half { peak_mbps: curve.peak_mbps, bs, bracketed })
         };
-        let advised =
-            |advice: &analyse::Advice| ((advice.pattern, advice.rw), (advice.settings.iodepth, advice.settings.bs));
+        let advised = |advice: &halfpower_analyse::Advice| {
+            ((advice.pattern, advice.rw), (advice.settings.iodepth, advice.settings.bs))
+        };
         Self {
             curves: findings.curves.iter().map(curve).collect(),
             advised: findings.advice.iter().map(advised).collect(),

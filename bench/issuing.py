@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Compares the ways of handing requests to the kernel: halfpower's --iomem and --iodepth-batch, and fio as it comes and tuned.
+
+    bench/issuing.py [--pairs 7] [--runtime 1] [--halfpower target/release/halfpower] [--cells randread:4k:32,...] FILE
+
+FILE has to hold data; a cell that writes overwrites it. All programs run each cell in turn, round after round, and who
+begins moves on from round to round. A row gives medians over the rounds; its ratio is the median of the round's ratios to
+the best of fio with the same kind of memory, with the least and the greatest. `loud` is the largest share of the machine
+that others had right before a run. fio gets huge pages from the kernel's pool, which takes root; they are given back.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import time
+
+POOL = "/proc/sys/vm/nr_hugepages"
+DEFAULT_CELLS = "randread:4k:1,randread:4k:32,randwrite:4k:1,randwrite:4k:32,read:64k:8,read:1m:1,read:1m:16,write:1m:1,write:1m:16"
+TUNED = ["--ioengine=io_uring", "--fixedbufs=1", "--registerfiles=1", "--nonvectored=1"]
+# Name, memory, halfpower's flags or fio's.
+PROGRAMS = [
+    ("halfpower, batch 1", "pages", "halfpower", ["--iodepth-batch", "1"]),
+    ("halfpower, batch 2", "pages", "halfpower", ["--iodepth-batch", "2"]),
+    ("halfpower, batch 4", "pages", "halfpower", ["--iodepth-batch", "4"]),
+    ("halfpower, all", "pages", "halfpower", ["--iodepth-batch", "0"]),
+    ("halfpower libaio, batch 1", "pages", "halfpower", ["--iodepth-batch", "1", "--engine", "libaio"]),
+    ("fio libaio", "pages", "fio", ["--ioengine=libaio"]),
+    ("fio io_uring", "pages", "fio", ["--ioengine=io_uring"]),
+    ("fio io_uring, tuned", "pages", "fio", TUNED),
+    ("halfpower, batch 1", "huge", "halfpower", ["--iodepth-batch", "1"]),
+    ("fio io_uring, tuned", "huge", "fio", TUNED),
+]
+
+
+def busy():
+    with open("/proc/stat") as file:
+        ticks = [int(field) for field in file.readline().split()[1:9]]
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+
+
+def others():
+    before = busy()
+    time.sleep(0.2)
+    after = busy()
+    return (after[0] - before[0]) / max(1, after[1] - before[1])
+
+
+def command(args, program, cell):
+    _, memory, kind, flags = program
+    rw, bs, depth = cell
+    if kind == "halfpower":
+        return [args.halfpower, "run", args.file, "--overwrite", "--rw", rw, "--bs", bs, "--iodepth", depth, "--iomem", memory,
+                *flags, "--runtime", f"{args.runtime}s", "--json"]
+    huge = ["--iomem=shmhuge"] if memory == "huge" else []
+    return ["fio", "--name=cell", f"--filename={args.file}", f"--rw={rw}", f"--bs={bs}", f"--iodepth={depth}", "--direct=1",
+            *flags, *huge, "--time_based", f"--runtime={args.runtime}", "--output-format=json"]
+
+
+def measure(args, program, cell):
+    """Requests a second, charged microseconds a request, median latency in microseconds."""
+    text = subprocess.run(command(args, program, cell), capture_output=True, text=True, check=True).stdout
+    report = json.loads(text[text.index("{"):])
+    if program[2] == "halfpower":
+        return report["iops"], report["cpu"]["charged_us_per_io"], report["latency_ns"]["p50"] / 1e3
+    job = report["jobs"][0]
+    side = job["read"] if job["read"]["total_ios"] else job["write"]
+    charged = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e3 / side["total_ios"]
+    return side["iops"], charged, side["clat_ns"]["percentile"]["50.000000"] / 1e3
+
+
+def rows(args, cell, programs):
+    found, loud = {program[:2]: [] for program in programs}, 0
+    for round_number in range(args.pairs):
+        turn = round_number % len(programs)
+        for program in programs[turn:] + programs[:turn]:
+            loud = max(loud, others())
+            found[program[:2]].append(measure(args, program, cell))
+    for memory in ("pages", "huge"):
+        theirs = [found[key] for key in found if key[1] == memory and key[0].startswith("fio")]
+        best = max(theirs, key=lambda runs: statistics.median(run[0] for run in runs), default=None)
+        for key in (key for key in found if key[1] == memory):
+            iops, charged, p50 = (statistics.median(column) for column in zip(*found[key]))
+            ratios = [mine[0] / their[0] for mine, their in zip(found[key], best)] if best else [1]
+            ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+            print(f"| {' '.join(cell)} | {memory} | {key[0]} | {iops:,.0f} | {ratio} | {charged:.1f} | {p50:.0f} | {loud:.0%} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--runtime", type=float, default=1)
+    parser.add_argument("--cells", default=DEFAULT_CELLS)
+    parser.add_argument("--halfpower", default=os.path.join(os.path.dirname(__file__), "../target/release/halfpower"))
+    args = parser.parse_args()
+    before = open(POOL).read()
+    programs = PROGRAMS
+    try:
+        try:
+            with open(POOL, "w") as pool:
+                pool.write(str(int(before) + 40))
+        except PermissionError:
+            programs = [program for program in programs if program[1] == "pages"]
+        print("| cell | memory | program | IOPS | ratio to the best fio | charged us | p50 us | loud |")
+        print("|---|---|---|---|---|---|---|---|")
+        for cell in args.cells.split(","):
+            rows(args, cell.split(":"), programs)
+    finally:
+        if len(programs) == len(PROGRAMS):
+            with open(POOL, "w") as pool:
+                pool.write(before)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+//! Fits the constants of one path to its cells.
+//!
+//! The models of `path_model.rs` (a line, a number side by side, a ceiling in bytes, one in requests, each there or not)
+//! are settled from many starts, and then moved so that the mean of the relative errors is least, not of their
+//! squares: a few cells that some disturbance spoilt do not bend the rest. Of the sets of terms the best by BIC is
+//! taken, with Laplace's distribution of errors.
+
+use std::collections::BTreeMap;
+
+use halfpower_model::PathConstants;
+use halfpower_spec::Bytes;
+
+use super::calibration::{FittedPath, MeasuredRange, Remark, Unfittable};
+use super::typical::{significant, within};
+use crate::path::MeasuredPath;
+use crate::path_model::{Observation, PathModel, Regime};
+use crate::regime::starts;
+use crate::{CellFinding, CellSettings, PathSettings};
+
+/// Relative error below which being nearer counts for little.
+const KNEE: f64 = 0.01;
+/// Shapes of each set of terms that are moved on, those that begin best.
+const MOVED_ON: usize = 2;
+/// Largest and smallest step of that, as a logarithm.
+const STEPS: [f64; 2] = [0.2, 1e-4];
+/// Moves with one step before the step is halved all the same.
+const MOVES: usize = 40;
+/// What a constant that was nothing begins to move from.
+const LEAST_US: f64 = 1e-2;
+const LEAST_US_PER_BYTE: f64 = 1e-6;
+/// Fewest cells that tell a line from a limit.
+const FEWEST: usize = 3;
+
+/// A path that was fitted.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    pub path: PathSettings,
+    pub constants: PathConstants,
+    pub cells: usize,
+    pub range: MeasuredRange,
+    /// Predicted over measured throughput less 1, of each cell with its settings.
+    pub off: Vec<(f64, CellSettings)>,
+    /// What each constant rests on, by its name.
+    pub remarks: BTreeMap<&'static str, Remark>,
+    pub parallelism_seen: bool,
+    pub unseen_known: bool,
+}
+
+/// The constants of a path's usable cells.
+///
+/// # Errors
+/// Why there are none.
+pub(super) fn fit(path: &MeasuredPath<'_>) -> Result<Fit, Unfittable> {
+    let cells: Vec<&CellFinding> = path.usable().collect();
+    let (model, bounds) = fit_model(&cells)?;
+    let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
+    let (_, per_byte) = model.line.unwrap_or_default();
+    let constants = constants_of(&model, deepest);
+    let on = |regime| bounds.iter().filter(|bound| **bound == regime).count();
+    let side_by_side = model.parallelism.map(|_| on(Regime::Parallelism));
+    let remarks = BTreeMap::from([
+        ("fixed_us", Remark::RequestTime { cells: on(Regime::Latency) }),
+        ("us_per_kib", Remark::ByteRate { mbps: (per_byte > 0.0).then(|| 1.0 / per_byte) }),
+        ("side_by_side", Remark::SideBySide { cells: side_by_side }),
+        ("ceiling_mbps", Remark::Ceiling { cells: on(Regime::Bandwidth) }),
+        ("ceiling_iops", Remark::Ceiling { cells: on(Regime::Requests) }),
+    ]);
+    Ok(Fit {
+        path: path.settings,
+        constants,
+        cells: cells.len(),
+        range: range(&cells),
+        off: cells.iter().map(|cell| (off(&constants, cell), CellSettings::of(cell))).collect(),
+        remarks,
+        parallelism_seen: model.parallelism.is_some(),
+        unseen_known: false,
+    })
+}
+
+/// The range of what was measured.
+fn range(cells: &[&CellFinding]) -> MeasuredRange {
+    let ends = |of: &dyn Fn(&CellFinding) -> u64| {
+        let values = || cells.iter().map(|cell| of(cell));
+        [values().min().unwrap_or(0), values().max().unwrap_or(0)]
+    };
+    MeasuredRange { bs_bytes: ends(&|cell| cell.bs_bytes), depths: ends(&|cell| u64::from(cell.total_depth())) }
+}
+
+/// The constants of some cells, whatever they rest on.
+pub(super) fn constants(cells: &[&CellFinding]) -> Result<PathConstants, Unfittable> {
+    let deepest = cells.iter().map(|cell| cell.total_depth()).max().unwrap_or(1);
+    fit_model(cells).map(|(model, _)| constants_of(&model, deepest))
+}
+
+/// Predicted over measured throughput, less 1.
+pub(super) fn off(constants: &PathConstants, cell: &CellFinding) -> f64 {
+    cell.time_per_request_us() / constants.between_us(Bytes(cell.bs_bytes), cell.total_depth()) - 1.0
+}
+
+impl Fit {
+    /// How well it was met, with the cell farthest off.
+    pub fn remark(&self) -> Remark {
+        let worst = self.off.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));
+        let farthest = worst.map(|(off, settings)| (*settings, 1.0 + off));
+        Remark::Path { range: self.range, fitted: self.fitted(), farthest }
+    }
+
+    pub fn fitted(&self) -> FittedPath {
+        let mut off: Vec<f64> = self.off.iter().map(|(off, _)| off.abs()).collect();
+        off.sort_by(f64::total_cmp);
+        FittedPath {
+            path: self.path,
+            constants: self.constants,
+            cells: self.cells,
+            half_within: within(&off, 0.5),
+            most_within: within(&off, 0.9),
+        }
+    }
+}
+
+fn constants_of(model: &PathModel, deepest: u32) -> PathConstants {
+    let (fixed_us, us_per_byte) = model.line.unwrap_or_default();
+    PathConstants {
+        fixed_us,
+        us_per_kib: us_per_byte * 1024.0,
+        // What was never seen is not promised.
+        side_by_side: Some(model.parallelism.unwrap_or_else(|| f64::from(deepest))),
+        ceiling_mbps: model.bandwidth,
+        ceiling_iops: model.requests.map(|per_us| significant(per_us * 1e6)),
+        ..PathConstants::default()
+    }
+}
+
+fn fit_model(cells: &[&CellFinding]) -> Result<(PathModel, Vec<Regime>), Unfittable> {
+    let sizes = |cell: &&CellFinding| cell.bs_bytes;
+    if cells.len() < FEWEST {
+        return Err(Unfittable::TooFewCells { needed: FEWEST, usable: cells.len() });
+    }
+    if cells.iter().all(|cell| sizes(cell) == sizes(&cells[0])) {
+        return Err(Unfittable::OneSize { bs_bytes: sizes(&cells[0]) });
+    }
+    let (seen, models) = starts(cells);
+    let mut by_terms: BTreeMap<[bool; 3], Vec<(f64, PathModel)>> = BTreeMap::new();
+    for model in models {
+        let terms = [model.parallelism.is_some(), model.bandwidth.is_some(), model.requests.is_some()];
+        by_terms.entry(terms).or_default().push((loss(&model, &seen), model));
+    }
+    let mut best: Option<(f64, PathModel)> = None;
+    for (terms, mut models) in by_terms {
+        models.sort_by(|one, other| one.0.total_cmp(&other.0));
+        models.dedup_by(|one, other| one.1 == other.1);
+        for (_, model) in models.into_iter().take(MOVED_ON) {
+            let model = moved(model, &seen);
+            let constants = 2 + terms.iter().filter(|there| **there).count();
+            let score = score(&model, &seen, constants);
+            if best.as_ref().is_none_or(|(least, _)| score < *least) {
+                best = Some((score, model));
+            }
+        }
+    }
+    let (_, model) = best.ok_or(Unfittable::NoLine)?;
+    let bounds: Vec<Regime> = seen.iter().map(|seen| model.time(seen).1).collect();
+    Ok((without_idle_terms(model, &bounds), bounds))
+}
+
+/// A term that bounds no cell says nothing.
+fn without_idle_terms(model: PathModel, bounds: &[Regime]) -> PathModel {
+    let bound = |regime| bounds.contains(&regime);
+    PathModel {
+        parallelism: model.parallelism.filter(|_| bound(Regime::Parallelism)),
+        bandwidth: model.bandwidth.filter(|_| bound(Regime::Bandwidth)),
+        requests: model.requests.filter(|_| bound(Regime::Requests)),
+        ..model
+    }
+}
+
+/// Schwarz's criterion for errors of Laplace's distribution; lower is better.
+fn score(model: &PathModel, seen: &[Observation], constants: usize) -> f64 {
+    let count = seen.len() as f64;
+    2.0 * count * loss(model, seen).ln() + constants as f64 * count.ln()
+}
+
+/// Mean relative error, rounded off at its knee.
+fn loss(model: &PathModel, seen: &[Observation]) -> f64 {
+    let off = |seen: &Observation| (model.time(seen).0 / seen.time_us).ln().hypot(KNEE);
+    seen.iter().map(off).sum::<f64>() / seen.len() as f64
+}
+
+/// The model moved to where the loss is least: along each constant and each pair of them, by ever smaller steps.
+fn moved(model: PathModel, seen: &[Observation]) -> PathModel {
+    let (mut model, mut least) = (model, loss(&model, seen));
+    let mut step = STEPS[0];
+    while step > STEPS[1] {
+        for _ in 0..MOVES {
+            let before = least;
+            for direction in directions() {
+                let next = stepped(&model, direction, step);
+                let found = loss(&next, seen);
+                if found < least {
+                    (model, least) = (next, found);
+                }
+            }
+            if least >= before {
+                break;
+            }
+        }
+        step /= 2.0;
+    }
+    model
+}
+
+/// Up and down along each of the five constants, and along each pair, both ways.
+fn directions() -> impl Iterator<Item = [f64; 5]> {
+    let signs = [-1.0, 0.0, 1.0];
+    (0..5).flat_map(move |one| {
+        (one..5).flat_map(move |other| {
+            signs.into_iter().flat_map(move |of_one| {
+                signs.into_iter().filter_map(move |of_other| {
+                    let mut direction = [0.0; 5];
+                    direction[other] = of_other;
+                    direction[one] = of_one;
+                    (direction[one] != 0.0).then_some(direction)
+                })
+            })
+        })
+    })
+}
+
+fn stepped(model: &PathModel, direction: [f64; 5], step: f64) -> PathModel {
+    let by = |constant: usize| (direction[constant] * step).exp();
+    // From nothing no factor leads away.
+    let grown = |value: f64, constant: usize, least: f64| match direction[constant] {
+        0.0 => value,
+        _ => value.max(least) * by(constant),
+    };
+    PathModel {
+        base_depth: model.base_depth,
+        line: model.line.map(|(fixed, per_byte)| (grown(fixed, 0, LEAST_US), grown(per_byte, 1, LEAST_US_PER_BYTE))),
+        parallelism: model.parallelism.map(|most| (most * by(2)).max(1.0)),
+        bandwidth: model.bandwidth.map(|rate| rate * by(3)),
+        requests: model.requests.map(|rate| rate * by(4)),
+    }
+}

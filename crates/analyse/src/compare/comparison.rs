@@ -1,0 +1,290 @@
+//! Holds what the analysis finds in two studies, as numbers and enums.
+//!
+//! Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times microseconds. What is not
+//! known is `None`.
+
+use halfpower_record::{Device, FileSystem, Machine};
+use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+use serde::Serialize;
+
+use super::price_table::PriceTable;
+use super::reservations::{Flaw, InStudy, Note, Outcome};
+use crate::{Bound, CellSettings, Interval, PathSettings};
+
+/// Everything that two studies say of each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The study that changes are counted from.
+    pub a: StudyFacts,
+    /// The study that is held against it.
+    pub b: StudyFacts,
+    /// Whether the studies differ, or why that cannot be told.
+    pub outcome: Outcome,
+    /// Whether anything differs: some change has `different` set.
+    pub different: bool,
+    /// What a reader should know before believing it.
+    pub notes: Vec<Note>,
+    /// From where on a difference counts.
+    pub practical: Practical,
+    /// One for each pattern, direction and cache setting that both studies measured.
+    pub paths: Vec<PathComparison>,
+    /// One for each path and depth on which both studies have a curve.
+    pub half_power: Vec<HalfPowerComparison>,
+    /// One for each path and bound for which both studies have a fit.
+    pub cost: Vec<CostComparison>,
+    /// What the money buys, where prices were given.
+    pub price: Option<PriceTable>,
+    /// Every cell that both studies measured, by pattern, direction, cache setting, depth and block size.
+    pub cells: Vec<CellComparison>,
+    /// Cells that only A measured.
+    pub only_a: Vec<CellSettings>,
+    /// Cells that only B measured.
+    pub only_b: Vec<CellSettings>,
+    /// Cells that both measured and nothing can be concluded from.
+    pub left_out: Vec<LeftOut>,
+    /// Conditions that the user set, and what became of them.
+    pub fail_if: Vec<ConditionFinding>,
+}
+
+/// One of the two studies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StudyFacts {
+    /// How the user calls it: its file.
+    pub name: String,
+    /// What was measured, in its canonical text.
+    pub target: String,
+    /// The computer.
+    pub machine: Machine,
+    /// The file system under the target.
+    pub filesystem: Option<FileSystem>,
+    /// The device under the target.
+    pub device: Option<Device>,
+    /// Engines that carried its runs.
+    pub engines: Vec<EngineName>,
+    /// Runs that it holds.
+    pub runs: usize,
+    /// Time that they took, in seconds.
+    pub seconds: f64,
+    /// When the first began, in milliseconds of Unix time; 0 in virtual time.
+    pub started_unix_ms: u64,
+    /// Speed of its processors in MHz: the median over its runs, or what the machine said before them.
+    pub cpu_mhz: Option<f64>,
+}
+
+/// From where on a difference of a cell counts, in percent, for each figure compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Practical {
+    /// Throughput.
+    pub throughput: Floor,
+    /// 99th percentile of latency.
+    pub p99: Floor,
+    /// Charged processor time a request.
+    pub cost: Floor,
+}
+
+/// The noise of one figure, and the threshold that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Floor {
+    /// By how much a cell of two studies of one system differs at most in 19 of 20 cases, the median over cells, in
+    /// percent; `null` where no cell was measured more than once in both studies.
+    pub noise_percent: Option<f64>,
+    /// The larger of 5 and the noise, in percent.
+    pub threshold_percent: f64,
+}
+
+/// What becomes of one figure from A to B.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// The figure in A: the geometric mean over runs, or over cells and runs.
+    pub a: f64,
+    /// The figure in B.
+    pub b: f64,
+    /// `100 (b / a - 1)`.
+    pub percent: f64,
+    /// Lower end of its 95% interval; `null` where a single run leaves no interval.
+    pub low_percent: Option<f64>,
+    /// Upper end.
+    pub high_percent: Option<f64>,
+    /// Probability of at least such a change by chance, after Holm's correction over all that was tested.
+    pub p: Option<f64>,
+    /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold.
+    pub different: bool,
+}
+
+/// One cell in both studies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellComparison {
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: CellSettings,
+    /// Runs of it in A.
+    pub runs_a: usize,
+    /// Runs of it in B.
+    pub runs_b: usize,
+    /// Whether it was steady within its runs in both.
+    pub steady: bool,
+    /// Throughput.
+    pub mbps: Change,
+    /// 99th percentile of latency, of each run; `null` where a run has none.
+    pub p99_us: Option<Change>,
+    /// Charged processor time a request; `null` where a run has none.
+    pub charged_us: Option<Change>,
+}
+
+/// A cell that both measured and that is left out of everything.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Its settings.
+    #[serde(flatten)]
+    pub settings: CellSettings,
+    /// Where it has its flaw.
+    pub study: InStudy,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// All common cells of one pattern, direction and cache setting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PathComparison {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Common cells.
+    pub cells: usize,
+    /// Of these, cells whose throughput, tail or cost is different.
+    pub cells_different: usize,
+    /// Throughput, the geometric mean over the common cells.
+    pub throughput_mbps: Change,
+    /// 99th percentile of latency, likewise.
+    pub p99_us: Option<Change>,
+    /// Charged processor time a request, likewise.
+    pub charged_us: Option<Change>,
+    /// The same in thousands of processor cycles, where both processors' speeds are known.
+    pub charged_kilocycles: Option<[f64; 2]>,
+    /// The best cell of each study, of those that both questions ask for; of those with several runs, if there are.
+    pub peak_mbps: Change,
+    /// Where A has its peak.
+    pub peak_at_a: CellSettings,
+    /// Where B has its peak.
+    pub peak_at_b: CellSettings,
+}
+
+/// Half power on one path at one depth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HalfPowerComparison {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Smallest block size at half of A's peak at this depth; an upper bound where `bracketed_a` is false.
+    pub bs_bytes_a: u64,
+    /// The same in B.
+    pub bs_bytes_b: u64,
+    /// Whether A measured the next smaller size too.
+    pub bracketed_a: bool,
+    /// Whether B did.
+    pub bracketed_b: bool,
+    /// n1/2, the block size at which half of a request's time is overhead; its interval follows from both studies'.
+    pub n_half_bytes: Option<Change>,
+}
+
+/// Processor time a request = fixed + marginal x KiB, in both studies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostComparison {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Which bound.
+    pub bound: Bound,
+    /// Microseconds a request whatever its size.
+    pub fixed_us: CostTerm,
+    /// Microseconds each KiB adds.
+    pub marginal_us_per_kib: CostTerm,
+}
+
+/// One coefficient of the cost in both studies.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostTerm {
+    /// In A.
+    pub a: Interval,
+    /// In B.
+    pub b: Interval,
+    /// From A to B; `null` where either is 0. Its interval follows from both studies' intervals.
+    pub change: Option<Change>,
+    /// Both in processor cycles, where both processors' speeds are known.
+    pub cycles: Option<[f64; 2]>,
+}
+
+/// What a condition asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// The best common cell of a path.
+    Peak,
+    /// n1/2 of a path at a depth.
+    HalfPower,
+    /// Charged processor time a request, the mean over a path's common cells.
+    Cost,
+    /// 99th percentile of latency, the mean over a path's common cells.
+    P99,
+    /// Throughput, the mean over a path's common cells.
+    Throughput,
+}
+
+/// A condition that the user set, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionFinding {
+    /// As it was written.
+    pub condition: String,
+    /// Whether it holds on any path.
+    pub holds: bool,
+    /// Everything that it was held against.
+    pub cases: Vec<ConditionCase>,
+}
+
+/// One thing that a condition was held against.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionCase {
+    /// What the condition asks about.
+    pub quantity: Quantity,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathSettings,
+    /// The depth, where the quantity is of one.
+    pub iodepth: Option<u32>,
+    /// Its change.
+    pub change: Change,
+    /// Whether the condition holds here.
+    pub holds: bool,
+}
+
+impl PathComparison {
+    /// The path.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+}
+
+impl HalfPowerComparison {
+    /// The path.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+}
+
+impl CostComparison {
+    /// The path.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+}

@@ -1,0 +1,112 @@
+//! Finds what two studies differ in besides their figures.
+
+use std::collections::BTreeSet;
+
+use halfpower_spec::EngineName;
+
+use super::comparison::{Comparison, Floor, LeftOut, StudyFacts};
+use super::reservations::{Note, PlaceAspect};
+use super::study_records::StudyRecords;
+use crate::mean::median;
+
+/// What is known of one study as a whole.
+pub(crate) fn facts(study: &StudyRecords<'_>) -> StudyFacts {
+    let findings = study.findings;
+    let engines: BTreeSet<EngineName> = study.records.iter().map(|record| record.engine).collect();
+    let measured: Vec<f64> = study.records.iter().filter_map(|record| record.noise.cpu_mhz).collect();
+    let cpu_mhz = if measured.is_empty() { findings.machine.cpu_mhz } else { Some(median(measured)) };
+    StudyFacts {
+        name: study.name.to_string(),
+        target: findings.target.clone(),
+        machine: findings.machine.clone(),
+        filesystem: findings.filesystem.clone(),
+        device: findings.device.clone(),
+        engines: engines.into_iter().collect(),
+        runs: findings.runs,
+        seconds: findings.seconds,
+        started_unix_ms: findings.started_unix_ms,
+        cpu_mhz: cpu_mhz.filter(|mhz| mhz.is_finite() && *mhz > 0.0),
+    }
+}
+
+/// What differs besides the figures, and what could not be compared.
+pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Vec<Note> {
+    let aspects = places(&comparison.a, &comparison.b).into_iter();
+    let mut notes: Vec<Note> = aspects.map(|aspect| Note::PlaceDiffers { aspect }).collect();
+    let span = |study: &StudyRecords<'_>| study.records.iter().map(|record| record.span_bytes).max().unwrap_or(0);
+    let (a_bytes, b_bytes) = (span(a), span(b));
+    if a_bytes != b_bytes {
+        notes.push(Note::SpanDiffers { a_bytes, b_bytes });
+    }
+    notes.extend(coverage(comparison));
+    notes.extend(noise(comparison));
+    notes
+}
+
+fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<PlaceAspect> {
+    let kind = |facts: &StudyFacts| facts.filesystem.as_ref().map(|fs| fs.kind.clone());
+    let device = |facts: &StudyFacts| {
+        facts.device.as_ref().map(|device| device.model.clone().unwrap_or_else(|| device.name.clone()))
+    };
+    let machines = [&a.machine, &b.machine];
+    let processors = machines.map(|machine| (machine.cpus, &machine.cpu_model));
+    let aspects = [
+        (!same_target(&a.target, &b.target), PlaceAspect::Targets),
+        (processors[0] != processors[1], PlaceAspect::Processors),
+        (a.machine.kernel != b.machine.kernel, PlaceAspect::Kernels),
+        (kind(a) != kind(b), PlaceAspect::FileSystems),
+        (device(a) != device(b), PlaceAspect::Devices),
+        (a.engines != b.engines, PlaceAspect::Engines),
+    ];
+    aspects.into_iter().filter(|(differ, _)| *differ).map(|(_, aspect)| aspect).collect()
+}
+
+/// Whether two targets are the same; of simulated ones the constants count, in any order.
+fn same_target(a: &str, b: &str) -> bool {
+    let constants = |text: &'_ str| -> Option<BTreeSet<String>> {
+        text.strip_prefix("sim:").map(|rest| rest.split(',').map(str::to_string).collect())
+    };
+    match (constants(a), constants(b)) {
+        (Some(of_a), Some(of_b)) => of_a == of_b,
+        _ => a == b,
+    }
+}
+
+fn coverage(comparison: &Comparison) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let of_cells = comparison.cells.len();
+    let once = comparison.cells.iter().filter(|cell| cell.runs_a < 2 || cell.runs_b < 2).count();
+    if once > 0 {
+        notes.push(Note::RunOnce { cells: once, of_cells });
+    }
+    let unsteady = comparison.cells.iter().filter(|cell| !cell.steady).count();
+    if unsteady > 0 {
+        notes.push(Note::NotSteady { cells: unsteady, of_cells });
+    }
+    let (a, b) = (comparison.only_a.len(), comparison.only_b.len());
+    if a + b > 0 {
+        notes.push(Note::InOneAlone { a, b });
+    }
+    if let Some(first) = comparison.left_out.first() {
+        let alike = |one: &LeftOut| (one.study, one.flaw) == (first.study, first.flaw);
+        notes.push(Note::CellsLeftOut {
+            cells: comparison.left_out.len(),
+            study: first.study,
+            flaw: first.flaw,
+            all_alike: comparison.left_out.iter().all(alike),
+        });
+    }
+    notes
+}
+
+fn noise(comparison: &Comparison) -> Option<Note> {
+    let noisy = |floor: &Floor| {
+        let is_noisy = floor.noise_percent.is_some_and(|noise| noise >= floor.threshold_percent);
+        is_noisy.then_some(floor.threshold_percent)
+    };
+    let practical = &comparison.practical;
+    let [throughput_percent, p99_percent, cost_percent] =
+        [&practical.throughput, &practical.p99, &practical.cost].map(noisy);
+    let any = [throughput_percent, p99_percent, cost_percent].iter().any(Option::is_some);
+    any.then_some(Note::Noise { throughput_percent, p99_percent, cost_percent })
+}

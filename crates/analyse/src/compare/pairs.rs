@@ -1,0 +1,237 @@
+//! Pairs the cells that two studies share, each with the logarithms of its runs' figures.
+//!
+//! Logarithms, since what is compared is a ratio: noise of 3% is as wide at 10 MB/s as at 1,000.
+
+use std::collections::BTreeMap;
+
+use halfpower_record::Record;
+use halfpower_spec::{Bytes, Pass, Question};
+
+use super::comparison::LeftOut;
+use super::reservations::{Flaw, InStudy};
+use super::spread::{Estimate, Prior};
+use super::study_records::StudyRecords;
+use crate::{CellFinding, CellSettings};
+
+/// A figure that each run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Figure {
+    Throughput,
+    P99,
+    Cost,
+}
+
+/// The logarithms of one figure in the runs of a cell.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Logs(Vec<f64>);
+
+/// A cell in one study.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CellRuns {
+    mbps: Logs,
+    p99_us: Logs,
+    charged_us: Logs,
+    unsteady: bool,
+    flaw: Option<Flaw>,
+}
+
+/// A cell that both studies have.
+#[derive(Debug, Clone)]
+pub(crate) struct Pair {
+    pub settings: CellSettings,
+    pub a: CellRuns,
+    pub b: CellRuns,
+}
+
+/// The cells of two studies, matched.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Matched {
+    pub pairs: Vec<Pair>,
+    pub only_a: Vec<CellSettings>,
+    pub only_b: Vec<CellSettings>,
+    pub left_out: Vec<LeftOut>,
+    /// Cells of A and of B that both questions ask for, measured in the other or not: among them are the peaks.
+    pub asked_by_both: [Vec<OwnCell>; 2],
+}
+
+/// A cell of one study.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnCell {
+    pub settings: CellSettings,
+    pub mbps: Logs,
+}
+
+impl CellSettings {
+    /// Whether a question has it on its axes.
+    fn is_asked_by(&self, question: &Question) -> bool {
+        question.bs.contains(&Bytes(self.bs_bytes))
+            && question.iodepth.contains(&self.iodepth)
+            && question.cache.contains(&self.cache)
+            && question.directions.contains(&self.rw)
+            && question.patterns().any(|pattern| pattern == self.pattern)
+            && question.threads == self.threads
+    }
+
+    fn of_record(record: &Record) -> Option<Self> {
+        let workload = &record.run.workload;
+        if !record.run.walks() {
+            return None;
+        }
+        Some(Self {
+            pattern: workload.rw.pattern(),
+            rw: workload.rw.direction()?,
+            cache: workload.cache,
+            iodepth: workload.iodepth,
+            bs_bytes: workload.bs.0,
+            threads: workload.threads,
+        })
+    }
+}
+
+impl Logs {
+    fn add(&mut self, value: f64) {
+        self.0.push(value.ln());
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.0.iter().sum::<f64>() / self.0.len() as f64
+    }
+
+    fn squares(&self) -> f64 {
+        let mean = self.mean();
+        self.0.iter().map(|log| (log - mean).powi(2)).sum()
+    }
+
+    /// The variance of one run, with what all cells know of it, and its degrees of freedom; `None` of a single run.
+    pub fn moderated(&self, prior: Option<Prior>) -> Option<(f64, f64)> {
+        let freedom = self.count().checked_sub(1).filter(|freedom| *freedom > 0)?;
+        Some(prior?.moderated(self.squares() / freedom as f64, freedom))
+    }
+
+    /// Whether there is a number for every run, of which there is one at least.
+    fn sound(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|log| log.is_finite())
+    }
+}
+
+impl CellRuns {
+    pub fn runs(&self) -> usize {
+        self.mbps.count()
+    }
+
+    /// Whether each of its runs was steady.
+    pub fn steady(&self) -> bool {
+        !self.unsteady
+    }
+
+    pub fn logs(&self, figure: Figure) -> &Logs {
+        match figure {
+            Figure::Throughput => &self.mbps,
+            Figure::P99 => &self.p99_us,
+            Figure::Cost => &self.charged_us,
+        }
+    }
+}
+
+impl Pair {
+    /// The logarithms in both studies, where each run has the figure.
+    pub fn logs(&self, figure: Figure) -> Option<(&Logs, &Logs)> {
+        let (a, b) = (self.a.logs(figure), self.b.logs(figure));
+        (a.sound() && b.sound()).then_some((a, b))
+    }
+
+    /// The variance within both studies and its degrees of freedom; `None` where either has a single run.
+    fn variance(&self, figure: Figure) -> Option<(f64, usize)> {
+        let (a, b) = self.logs(figure)?;
+        let freedom = a.count() + b.count() - 2;
+        (a.count() > 1 && b.count() > 1).then(|| ((a.squares() + b.squares()) / freedom as f64, freedom))
+    }
+
+    /// ln(B / A) with its error; `None` where a single run leaves none.
+    pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
+        let (variance, freedom) = self.variance(figure)?;
+        self.estimate_with(figure, prior?.moderated(variance, freedom))
+    }
+
+    /// The same with the spread of all cells, for a cell that has none of its own: enough within a mean over cells.
+    pub fn pooled_estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
+        self.estimate_with(figure, prior?.pooled())
+    }
+
+    fn estimate_with(&self, figure: Figure, (variance, freedom): (f64, f64)) -> Option<Estimate> {
+        let (a, b) = self.logs(figure)?;
+        let runs = 1.0 / a.count() as f64 + 1.0 / b.count() as f64;
+        Some(Estimate { log_ratio: b.mean() - a.mean(), error: (variance * runs).sqrt(), freedom })
+    }
+}
+
+/// What the variances of one figure have in common over all cells.
+pub(crate) fn prior(pairs: &[Pair], figure: Figure) -> Option<Prior> {
+    let variances: Vec<(f64, usize)> = pairs.iter().filter_map(|pair| pair.variance(figure)).collect();
+    Prior::of(&variances)
+}
+
+/// Matches the cells of two studies by their settings; the engine may differ.
+pub(crate) fn matched(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Matched {
+    let (mut of_a, of_b) = (cells(a), cells(b));
+    let asked_by_both = [&of_a, &of_b].map(|cells| own_cells(cells, a.question, b.question));
+    let mut matched = Matched { asked_by_both, ..Matched::default() };
+    for (settings, in_b) in of_b {
+        match of_a.remove(&settings) {
+            None => matched.only_b.push(settings),
+            Some(in_a) => match left_out(&in_a, &in_b) {
+                Some((study, flaw)) => matched.left_out.push(LeftOut { settings, study, flaw }),
+                None => matched.pairs.push(Pair { settings, a: in_a, b: in_b }),
+            },
+        }
+    }
+    matched.only_a = of_a.into_keys().collect();
+    matched
+}
+
+fn own_cells(cells: &BTreeMap<CellSettings, CellRuns>, a: &Question, b: &Question) -> Vec<OwnCell> {
+    let usable = cells
+        .iter()
+        .filter(|(settings, cell)| cell.flaw.is_none() && settings.is_asked_by(a) && settings.is_asked_by(b));
+    usable.map(|(settings, cell)| OwnCell { settings: *settings, mbps: cell.mbps.clone() }).collect()
+}
+
+fn left_out(a: &CellRuns, b: &CellRuns) -> Option<(InStudy, Flaw)> {
+    match (a.flaw, b.flaw) {
+        (None, None) => None,
+        (Some(one), Some(other)) if one == other => Some((InStudy::Both, one)),
+        (Some(flaw), _) => Some((InStudy::A, flaw)),
+        (None, Some(flaw)) => Some((InStudy::B, flaw)),
+    }
+}
+
+fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
+    let mut cells: BTreeMap<CellSettings, CellRuns> = BTreeMap::new();
+    for finding in &study.findings.cells {
+        let cell = cells.entry(CellSettings::of(finding)).or_default();
+        finding.run_mbps.iter().for_each(|mbps| cell.mbps.add(*mbps));
+        finding.run_charged_us.iter().for_each(|us| cell.charged_us.add(*us));
+        cell.unsteady |= !finding.steady;
+        cell.flaw = cell.flaw.or(flaw(finding));
+    }
+    let plain = study.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
+    for record in plain {
+        if let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) {
+            cell.p99_us.add(record.latency.quantile_ns(0.99) as f64 / 1e3);
+        }
+    }
+    cells
+}
+
+fn flaw(cell: &CellFinding) -> Option<Flaw> {
+    match cell {
+        cell if cell.errors > 0 => Some(Flaw::RequestsFailed),
+        cell if cell.cached => Some(Flaw::CacheAnswered),
+        cell if !cell.usable() => Some(Flaw::NothingMoved),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! Holds what two systems give for their price.
+
+use serde::Serialize;
+
+use super::reservations::InStudy;
+
+/// What each system gives for its price (Chung, Gray, Worthington, Horst 2000, Table 10).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceTable {
+    /// A's row.
+    pub a: PriceRow,
+    /// B's row.
+    pub b: PriceRow,
+    /// What is missing in them.
+    pub missing: Vec<(InStudy, MissingFigure)>,
+}
+
+/// What a study lacks for the price table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum MissingFigure {
+    /// The capacity of its device.
+    Capacity,
+    /// Random direct reads of this size.
+    RandomReads {
+        /// Block size.
+        bs_bytes: u64,
+    },
+    /// Random direct reads of this size at depth 1; deeper ones it has.
+    RandomReadsOneDeep {
+        /// Block size.
+        bs_bytes: u64,
+    },
+}
+
+/// One system's price and what it buys.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PriceRow {
+    /// Its price, in whatever money both prices are in.
+    pub price: f64,
+    /// Capacity of the device in decimal gigabytes.
+    pub gb: Option<f64>,
+    /// Gigabytes for a unit of money.
+    pub gb_per_price: Option<f64>,
+    /// One request at a time, as the paper counted.
+    pub one_deep: Accesses,
+    /// At the depth that gives most.
+    pub best: Accesses,
+}
+
+/// Random direct reads a second, small and large.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Accesses {
+    /// Accesses to kilobytes a second: random direct reads of 8 KiB.
+    pub kaps: Option<f64>,
+    /// Depth at which they were measured.
+    pub kaps_iodepth: Option<u32>,
+    /// Accesses to megabytes a second: random direct reads of 1 MiB.
+    pub maps: Option<f64>,
+    /// Depth at which they were measured.
+    pub maps_iodepth: Option<u32>,
+    /// KAPS for a unit of money.
+    pub kaps_per_price: Option<f64>,
+    /// MAPS for a unit of money.
+    pub maps_per_price: Option<f64>,
+}

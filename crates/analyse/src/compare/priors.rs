@@ -1,0 +1,30 @@
+//! Holds the spread of each figure that the cells of two studies share.
+
+use super::pairs::{Figure, Pair, prior};
+use super::spread::Prior;
+
+/// The spread of each figure that cells share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Priors {
+    throughput: Option<Prior>,
+    p99: Option<Prior>,
+    cost: Option<Prior>,
+}
+
+impl Priors {
+    pub fn of(pairs: &[Pair]) -> Self {
+        Self {
+            throughput: prior(pairs, Figure::Throughput),
+            p99: prior(pairs, Figure::P99),
+            cost: prior(pairs, Figure::Cost),
+        }
+    }
+
+    pub fn of_figure(&self, figure: Figure) -> Option<Prior> {
+        match figure {
+            Figure::Throughput => self.throughput,
+            Figure::P99 => self.p99,
+            Figure::Cost => self.cost,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Compares two studies cell by cell and path by path.
+//!
+//! Cells of equal settings are paired, the logarithm of each ratio gets an interval from the spread of the runs,
+//! and Holm's correction over everything tested keeps two studies of one system from being called different more
+//! than once in twenty times. What is beyond chance has to be beyond a practical threshold too. `docs/method.md`
+//! has every definition.
+
+use super::change::log_percent;
+use super::comparison::{CellComparison, Change, Comparison, Floor, PathComparison, Practical, StudyFacts};
+use super::notes::{facts, notes};
+use super::pairs::{Figure, Matched, Pair, matched};
+use super::paths::{costs, half_powers, path};
+use super::priors::Priors;
+use super::reservations::Outcome;
+use super::spread::holm;
+use super::study_records::StudyRecords;
+use crate::mean::median;
+
+/// Least difference that anybody has a use for, in percent.
+const PRACTICAL_PERCENT: f64 = 5.0;
+/// Probability of calling two studies of one system different.
+const ERROR: f64 = 0.05;
+
+/// Compares two studies; `None` where they have no cell in common from which anything could be concluded.
+///
+/// Prices and conditions are the caller's: see [`crate::price`] and [`crate::Condition`].
+pub fn compare(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Option<Comparison> {
+    let matched = matched(a, b);
+    if matched.pairs.is_empty() {
+        return None;
+    }
+    let priors = Priors::of(&matched.pairs);
+    let facts = [facts(a), facts(b)];
+    let mut comparison = untested(a, b, facts, &matched, &priors);
+    test(&mut comparison);
+    let same_records = a.records == b.records;
+    comparison.notes = notes(&comparison, a, b);
+    comparison.outcome = outcome(&comparison, same_records);
+    Some(comparison)
+}
+
+/// Two studies that have no cell in common, side by side: what is left to compare is what the caller adds, as
+/// [`crate::price`] does.
+pub fn compare_apart(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Comparison {
+    let matched = matched(a, b);
+    let mut comparison = untested(a, b, [facts(a), facts(b)], &matched, &Priors::of(&matched.pairs));
+    comparison.notes = notes(&comparison, a, b);
+    comparison.outcome = Outcome::NothingInCommon;
+    comparison
+}
+
+fn outcome(comparison: &Comparison, same_records: bool) -> Outcome {
+    if same_records {
+        Outcome::SameRecords
+    } else if comparison.cells.iter().all(|cell| cell.mbps.p.is_none()) {
+        Outcome::ChanceUnknown
+    } else if comparison.different {
+        Outcome::Different
+    } else {
+        Outcome::NoDifference
+    }
+}
+
+/// Everything but what rests on the family of tests.
+fn untested(
+    a: &StudyRecords<'_>,
+    b: &StudyRecords<'_>,
+    [facts_a, facts_b]: [StudyFacts; 2],
+    matched: &Matched,
+    priors: &Priors,
+) -> Comparison {
+    let mhz = facts_a.cpu_mhz.zip(facts_b.cpu_mhz).map(|(a, b)| [a, b]);
+    let same = |one: &Pair, other: &Pair| one.settings.path() == other.settings.path();
+    Comparison {
+        a: facts_a,
+        b: facts_b,
+        outcome: Outcome::NothingInCommon,
+        different: false,
+        notes: Vec::new(),
+        practical: Practical {
+            throughput: floor(&matched.pairs, Figure::Throughput, priors),
+            p99: floor(&matched.pairs, Figure::P99, priors),
+            cost: floor(&matched.pairs, Figure::Cost, priors),
+        },
+        paths: matched.pairs.chunk_by(same).map(|pairs| path(pairs, &matched.asked_by_both, priors, mhz)).collect(),
+        half_power: half_powers(a.findings, b.findings),
+        cost: costs(a.findings, b.findings, mhz),
+        price: None,
+        cells: matched.pairs.iter().map(|pair| cell(pair, priors)).collect(),
+        only_a: matched.only_a.clone(),
+        only_b: matched.only_b.clone(),
+        left_out: matched.left_out.clone(),
+        fail_if: Vec::new(),
+    }
+}
+
+fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
+    let change = |figure| {
+        let (a, b) = pair.logs(figure)?;
+        Some(Change::of_logs(a.mean(), b.mean(), pair.estimate(figure, priors.of_figure(figure))))
+    };
+    CellComparison {
+        settings: pair.settings,
+        runs_a: pair.a.runs(),
+        runs_b: pair.b.runs(),
+        steady: pair.a.steady() && pair.b.steady(),
+        mbps: change(Figure::Throughput).expect("a cell that moved nothing is left out"),
+        p99_us: change(Figure::P99),
+        charged_us: change(Figure::Cost),
+    }
+}
+
+/// The A/A noise floor: what a typical cell's difference stays below in 19 of 20 comparisons of equal systems.
+fn floor(pairs: &[Pair], figure: Figure, priors: &Priors) -> Floor {
+    let estimates = pairs.iter().filter_map(|pair| pair.estimate(figure, priors.of_figure(figure)));
+    let reaches: Vec<f64> = estimates.map(|estimate| estimate.reach()).collect();
+    let noise_percent = (!reaches.is_empty()).then(|| log_percent(median(reaches)));
+    Floor { noise_percent, threshold_percent: noise_percent.unwrap_or(0.0).max(PRACTICAL_PERCENT) }
+}
+
+/// Corrects the chances of all that was tested together, and says what is different.
+fn test(comparison: &mut Comparison) {
+    let Practical { throughput, p99, cost } = comparison.practical.clone();
+    let of_cells = comparison.cells.iter_mut().flat_map(|cell| {
+        let changes = [Some(&mut cell.mbps), cell.p99_us.as_mut(), cell.charged_us.as_mut()];
+        changes.into_iter().zip([throughput, p99, cost].map(|floor| floor.threshold_percent))
+    });
+    // A mean's own noise is far below a cell's: beyond chance and 5% is enough.
+    let of_paths = comparison.paths.iter_mut().flat_map(|path| {
+        let PathComparison { throughput_mbps, p99_us, charged_us, peak_mbps, .. } = path;
+        let changes = [Some(throughput_mbps), p99_us.as_mut(), charged_us.as_mut(), Some(peak_mbps)];
+        changes.into_iter().zip([PRACTICAL_PERCENT; 4])
+    });
+    let tested = of_cells.chain(of_paths).filter_map(|(change, threshold)| Some((change?, threshold)));
+    let mut family: Vec<(&mut Change, f64)> = tested.filter(|(change, _)| change.p.is_some()).collect();
+    let adjusted = holm(&family.iter().map(|(change, _)| change.p.unwrap_or(1.0)).collect::<Vec<_>>());
+    for ((change, threshold), p) in family.iter_mut().zip(adjusted) {
+        change.p = Some(p);
+        change.different = p < ERROR && change.beyond(*threshold);
+    }
+    comparison.different = family.iter().any(|(change, _)| change.different);
+    drop(family);
+    for path in &mut comparison.paths {
+        let own = comparison.cells.iter().filter(|cell| cell.settings.path() == path.settings());
+        path.cells_different = own.filter(|cell| cell.different()).count();
+    }
+}

@@ -1,0 +1,89 @@
+//! Says how fast each direction is, how sure that is, and what may be wrong with it.
+
+use halfpower_record::{Environment, TargetKind};
+use halfpower_spec::{Cache, Direction};
+
+use crate::cells::WITHIN;
+use crate::interval::t95;
+use crate::path::peak;
+use crate::{CellFinding, CellSettings, Headline, HeadlineDoubt, Interval};
+
+/// Share of our own bytes below which the device's counters contradict a direct result.
+const CONTRADICTED_BELOW: f64 = 0.5;
+/// Most runs that are worth promising.
+const MOST_RUNS: usize = 2000;
+
+/// The headline of each direction that has a usable cell; `seconds_a_run` is what a run took on the average.
+pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run: f64) -> Vec<Headline> {
+    let best = |rw| peak(cells, rw);
+    let headline = |rw: &Direction| {
+        let cell = best(*rw)?;
+        let mut doubts: Vec<HeadlineDoubt> = witness(environment, cell).into_iter().collect();
+        let reads = best(Direction::Read).filter(|_| *rw == Direction::Write);
+        if reads.is_some_and(|reads| cell.run_mbps.len() > 1 && cell.mbps.low > reads.mbps.high) {
+            doubts.push(HeadlineDoubt::FasterThanReads);
+        }
+        Some(Headline {
+            rw: *rw,
+            cell: CellSettings::of(cell),
+            mbps: cell.mbps,
+            runs: cell.run_mbps.len(),
+            confirmed: cell.chosen_mbps.is_some(),
+            durable_mbps: durable(cell, cells),
+            more_seconds: more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run),
+            doubts,
+        })
+    };
+    Direction::ALL.iter().filter_map(headline).collect()
+}
+
+/// What the device's counters say of a direct cell of a real target.
+fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoubt> {
+    let kind = environment.capabilities.kind;
+    if !cell.cache.direct() || !matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device) {
+        return None;
+    }
+    match cell.noise.foreign_share {
+        None => Some(HeadlineDoubt::NoWitness),
+        Some(foreign) if 1.0 + foreign < CONTRADICTED_BELOW => {
+            Some(HeadlineDoubt::Contradicted { device_share: (1.0 + foreign).max(0.0) })
+        }
+        Some(_) => None,
+    }
+}
+
+/// The same writes with `--cache none`.
+fn durable(cell: &CellFinding, cells: &[CellFinding]) -> Option<Interval> {
+    let asks = cell.rw == Direction::Write && cell.cache == Cache::Device;
+    let settings = |cell: &CellFinding| (cell.pattern, cell.rw, cell.iodepth, cell.threads, cell.bs_bytes);
+    let same = |other: &&CellFinding| other.cache == Cache::None && settings(other) == settings(cell) && other.usable();
+    cells.iter().filter(|_| asks).find(same).map(|durable| durable.mbps)
+}
+
+/// Runs beyond those made until the t interval is within 5% of the mean, if runs go on to differ as they did.
+fn more_runs(run_mbps: &[f64]) -> Option<usize> {
+    let made = run_mbps.len();
+    let mean = Interval::of_means(run_mbps).value;
+    if made < 2 || Interval::of_means(run_mbps).relative_reach() <= WITHIN || mean <= 0.0 {
+        return None;
+    }
+    let squares: f64 = run_mbps.iter().map(|mbps| (mbps - mean).powi(2)).sum();
+    let spread = (squares / (made - 1) as f64).sqrt() / mean;
+    let enough = (made + 1..MOST_RUNS).find(|runs| t95(runs - 1) * spread / (*runs as f64).sqrt() <= WITHIN)?;
+    Some(enough - made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::more_runs;
+
+    #[test]
+    fn a_wide_interval_says_how_many_runs_it_lacks() {
+        // Ten percent between runs: 1.96 * 0.1 / sqrt(n) is 5% at 15 to 18 runs, with Student's t.
+        let runs = [900.0, 1100.0, 950.0, 1050.0, 880.0, 1120.0];
+        let more = more_runs(&runs).unwrap();
+        assert!((10..20).contains(&more), "{more}");
+        assert_eq!(more_runs(&[1000.0, 1001.0, 999.0]), None, "it is within 5% already");
+        assert_eq!(more_runs(&[1000.0]), None, "one run tells nothing of the others");
+    }
+}

@@ -1,0 +1,164 @@
+//! Holds what is known of the levels of a path: which they are, their peaks, and what was got through them.
+
+use halfpower_record::Level;
+use halfpower_spec::{Direction, Rate};
+use serde::Serialize;
+
+use crate::{LinkCeiling, MemoryCopy, SharedCeiling};
+
+/// Which level of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LevelKind {
+    /// Main memory.
+    Memory,
+    /// The processors.
+    Processor,
+    /// The kernel's page cache.
+    PageCache,
+    /// The block device, or the medium where the path has no block device.
+    Device,
+    /// The figure that the user gave, where no level could take it.
+    DataSheet,
+    /// Controller and link, known by how fast the same few blocks come again.
+    ControllerAndLink,
+    /// What members side by side share.
+    SharedPath,
+    /// A limit that shows in the results alone.
+    UnnamedCeiling,
+    /// Any other part of the path; the environment has its name.
+    Part,
+}
+
+/// One level of one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LevelId {
+    /// Which.
+    pub kind: LevelKind,
+    /// The environment's name of it, where it is a [`LevelKind::Part`].
+    pub name: Option<String>,
+    /// The only direction that it holds for; `None` is both.
+    pub direction: Option<Direction>,
+}
+
+/// Where a level's advertised figure comes from, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LevelSource {
+    /// The environment's own words.
+    Environment(String),
+    /// The user gave it.
+    DataSheet,
+    /// No figure is known.
+    Unadvertised,
+    /// It shows in the results alone.
+    SeenInResults,
+    /// The experiment `memory` measured it.
+    MemoryCopy(MemoryCopy),
+    /// The experiment `burst` measured it: the same few blocks again.
+    SameBlocks {
+        /// What was measured.
+        link: LinkCeiling,
+        /// The level whose known limit was all but reached, and the share of that limit in 0 to 1.
+        limited_by: Option<(LevelId, f64)>,
+    },
+    /// The experiment `scaling` measured it: members together.
+    Members(SharedCeiling),
+}
+
+/// A level and the limits that are known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathLevel {
+    /// Which.
+    pub id: LevelId,
+    /// Peak advertised performance.
+    pub pap: Option<Rate>,
+    /// What gets through it at best, where that is known: no more than `pap`, and the limit that results are held against.
+    pub attainable: Option<Rate>,
+    /// Requests a second that it admits.
+    pub pap_iops: Option<f64>,
+    /// Where the figure comes from.
+    pub source: LevelSource,
+}
+
+/// One level: what it promises and what was got through it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelFinding {
+    /// Which.
+    pub id: LevelId,
+    /// Peak advertised performance in MB/s.
+    pub pap_mbps: Option<f64>,
+    /// Real application performance in MB/s: the best that was measured through it.
+    pub rap_mbps: Option<f64>,
+    /// Where the advertised figure comes from, or why there is none.
+    pub source: LevelSource,
+    /// Whether this is the narrowest.
+    pub narrowest: bool,
+}
+
+/// The environment's names of the levels that the analysis treats in a way of their own.
+const NAMES: [(&str, LevelKind); 7] = [
+    ("memory", LevelKind::Memory),
+    ("processor", LevelKind::Processor),
+    ("page cache", LevelKind::PageCache),
+    ("device", LevelKind::Device),
+    ("data sheet", LevelKind::DataSheet),
+    ("controller and link", LevelKind::ControllerAndLink),
+    ("shared path", LevelKind::SharedPath),
+];
+
+impl LevelKind {
+    /// Whether the level is the host's own, so that its peak bounds no device and direct transfers do not pass it.
+    pub fn is_of_the_host(self) -> bool {
+        matches!(self, Self::Memory | Self::Processor | Self::PageCache)
+    }
+}
+
+impl LevelId {
+    /// A level of this kind, for both directions.
+    pub fn of(kind: LevelKind) -> Self {
+        Self { kind, name: None, direction: None }
+    }
+
+    /// The level that the environment names so.
+    pub fn named(name: &str, direction: Option<Direction>) -> Self {
+        match NAMES.iter().find(|(known, _)| *known == name) {
+            Some((_, kind)) => Self { kind: *kind, name: None, direction },
+            None => Self { kind: LevelKind::Part, name: Some(name.to_string()), direction },
+        }
+    }
+
+    /// Whether it stands in the way of requests of this direction.
+    pub fn holds_for(&self, rw: Direction) -> bool {
+        self.direction.is_none_or(|direction| direction == rw)
+    }
+}
+
+impl PathLevel {
+    /// A level as the environment describes it.
+    pub fn of(level: &Level) -> Self {
+        Self {
+            id: LevelId::named(&level.name, level.direction),
+            pap: level.pap,
+            attainable: level.attainable,
+            pap_iops: level.pap_iops,
+            source: LevelSource::Environment(level.source.clone()),
+        }
+    }
+
+    /// A level that no limit is known of.
+    pub fn unlimited(id: LevelId, source: LevelSource) -> Self {
+        Self { id, pap: None, attainable: None, pap_iops: None, source }
+    }
+
+    /// Peak advertised performance in MB/s, where it holds for `rw` and is a number.
+    pub fn pap_mbps(&self, rw: Direction) -> Option<f64> {
+        let holds = self.id.holds_for(rw);
+        self.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
+    }
+
+    /// What a result of `rw` is held against, in MB/s: what gets through the level, else what it advertises.
+    pub fn limit_mbps(&self, rw: Direction) -> Option<f64> {
+        let attainable = self.attainable.map(|rate| rate.mbps()).filter(|mbps| mbps.is_finite() && *mbps > 0.0);
+        if self.id.holds_for(rw) { attainable.or_else(|| self.pap_mbps(rw)) } else { None }
+    }
+}

@@ -1,0 +1,55 @@
+//! Holds the ceilings of a path that experiments measured: what the analysis takes from them, as numbers.
+
+use halfpower_spec::{Direction, Kernel, Pattern};
+
+/// What experiments have measured of the path's ceilings; all empty where none was run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MeasuredCeilings {
+    /// How fast memory is copied.
+    pub memory: Option<MemoryCopy>,
+    /// How fast the same few blocks come again.
+    pub link: Option<LinkCeiling>,
+    /// What members side by side share; one for each direction in which they were seen to.
+    pub shared: Vec<SharedCeiling>,
+}
+
+/// The fastest copy of memory by the most threads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryCopy {
+    /// The loop that copied.
+    pub kernel: Kernel,
+    /// Threads that ran it at once.
+    pub threads: u32,
+    /// All of them together.
+    pub mbps: f64,
+}
+
+/// The fastest reads of the same few blocks by the most members: what got through controller and link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkCeiling {
+    /// Members that read them at once.
+    pub members: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Requests kept outstanding by each member.
+    pub iodepth: u32,
+    /// All of them together.
+    pub mbps: f64,
+    /// Whether something before the medium answered, so that this is the limit of controller and link.
+    pub answered: bool,
+}
+
+/// The most that came through a path that members share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SharedCeiling {
+    /// Which way the bytes went.
+    pub rw: Direction,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Members at work together.
+    pub members: u32,
+    /// All of them together.
+    pub mbps: f64,
+    /// A single one alone.
+    pub alone_mbps: f64,
+}

@@ -1,0 +1,95 @@
+//! Holds what makes settings advice: the one definition that the advice of a report and the planner of a study share.
+//!
+//! Rates and costs are compared by their natural logarithms, so that what is known and what is only estimated go by the
+//! same rules.
+
+use halfpower_spec::{Bytes, Cache, Direction};
+
+/// Share of the best throughput that advised settings reach.
+pub const NEAR_BEST: f64 = 0.95;
+/// Factor up to which two costs are equal: accounting knows them no better.
+pub const SAME_COST: f64 = 1.05;
+/// How many times as fast as the best direct read a buffered one may be before it is a cache's.
+pub const ABOVE_DIRECT: f64 = 1.5;
+/// Share of its span in the page cache above which a buffered read has measured memory.
+const CACHED_SHARE: f64 = 0.1;
+
+/// What settings ask of an application, the least first: requests outstanding, block size, cache setting.
+pub type Ease = (u32, Bytes, Cache);
+
+/// Settings that may be advised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contender {
+    /// Logarithm of the throughput.
+    pub log_rate: f64,
+    /// Logarithm of the processor time a byte, in whatever unit.
+    pub log_cost: f64,
+    /// What the settings ask of an application.
+    pub ease: Ease,
+}
+
+impl Contender {
+    /// Whether this one would stand before `other`, were both fast enough: it is cheaper by more than costs are known
+    /// to, or asks less.
+    pub fn may_displace(&self, other: &Self) -> bool {
+        self.ease < other.ease || self.log_cost < other.log_cost - SAME_COST.ln()
+    }
+}
+
+/// The lowest logarithm of a rate that is near the best one.
+pub fn near_best(log_best: f64) -> f64 {
+    log_best + NEAR_BEST.ln()
+}
+
+/// The highest logarithm of a cost that is as good as this one.
+pub fn same_cost(log_cost: f64) -> f64 {
+    log_cost + SAME_COST.ln()
+}
+
+/// The place of the advised settings among `contenders`, for a best rate that was measured: of those near the best the
+/// ones about as cheap as the cheapest, and of these the one that asks least of an application.
+pub fn advised(contenders: impl Iterator<Item = Contender>, log_best: f64) -> Option<usize> {
+    let is_near = |(_, contender): &(usize, Contender)| contender.log_rate >= near_best(log_best);
+    let near: Vec<(usize, Contender)> = contenders.enumerate().filter(is_near).collect();
+    let least = near.iter().map(|(_, contender)| contender.log_cost).reduce(f64::min)?;
+    let affordable = near.into_iter().filter(|(_, contender)| contender.log_cost <= same_cost(least));
+    affordable.min_by_key(|(_, contender)| contender.ease).map(|(place, _)| place)
+}
+
+/// Whether a read goes through the page cache, so that the cache may answer it.
+pub fn is_buffered_read(cache: Cache, rw: Direction) -> bool {
+    rw == Direction::Read && !cache.direct()
+}
+
+/// Whether a run that found this share of its span in the page cache has measured memory.
+pub fn measured_memory(cache: Cache, rw: Direction, cached_share: Option<f64>) -> bool {
+    is_buffered_read(cache, rw) && cached_share.is_some_and(|share| share > CACHED_SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contender(rate: f64, cost: f64, depth: u32) -> Contender {
+        Contender { log_rate: rate.ln(), log_cost: cost.ln(), ease: (depth, Bytes(4096), Cache::Device) }
+    }
+
+    #[test]
+    fn of_the_fast_and_cheap_the_easiest_is_advised() {
+        let contenders =
+            [contender(100.0, 2.0, 32), contender(96.0, 1.04, 8), contender(97.0, 1.0, 16), contender(94.0, 0.5, 1)];
+        assert_eq!(advised(contenders.into_iter(), 100f64.ln()), Some(1));
+        // What is too dear, or too slow, is not taken for being easy.
+        let dear = [contender(100.0, 1.06, 1), contender(100.0, 1.0, 16), contender(94.9, 1.0, 1)];
+        assert_eq!(advised(dear.into_iter(), 100f64.ln()), Some(1));
+        assert_eq!(advised([contender(50.0, 1.0, 1)].into_iter(), 100f64.ln()), None);
+    }
+
+    #[test]
+    fn only_a_buffered_read_can_come_out_of_the_page_cache() {
+        assert!(measured_memory(Cache::Both, Direction::Read, Some(0.2)));
+        assert!(!measured_memory(Cache::Both, Direction::Read, Some(0.05)));
+        assert!(!measured_memory(Cache::Both, Direction::Write, Some(1.0)));
+        assert!(!measured_memory(Cache::Device, Direction::Read, Some(1.0)));
+    }
+}

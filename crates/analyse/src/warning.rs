@@ -1,0 +1,201 @@
+//! Holds what a reader should know before believing a number: one variant a kind of doubt, with its evidence.
+//!
+//! Shares are 0 to 1; `worst` and `fastest` are the cell that shows it most.
+
+use serde::Serialize;
+
+use crate::{CellSettings, PathSettings, Unsteady};
+
+/// A doubt about a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Warning {
+    /// The environment could not be had as asked, in its own words.
+    Environment {
+        /// What, in a sentence.
+        note: String,
+    },
+    /// Requests failed; they are not counted, and their cells bear no conclusion.
+    RequestsFailed {
+        /// Cells in which any failed.
+        cells: usize,
+        /// Errors by name.
+        errors: Vec<String>,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Requests that failed there.
+        failed_ios: u64,
+    },
+    /// Requests moved fewer bytes than asked.
+    ShortTransfers {
+        /// Cells in which any did.
+        cells: usize,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Such requests there.
+        short_transfers: u64,
+    },
+    /// Runs of buffered cells opened with bytes of the target in the page cache.
+    OpenedCached {
+        /// Cells whose runs did.
+        cells: usize,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Share of its span that was cached.
+        share: f64,
+    },
+    /// Cells are faster than the path advertises: a cache answered, or the figure is another path's.
+    AboveAdvertised {
+        /// Such cells.
+        cells: usize,
+        /// The fastest of them.
+        fastest: CellSettings,
+        /// Its throughput in MB/s.
+        mbps: f64,
+        /// What the path advertises for its direction, in MB/s.
+        advertised_mbps: f64,
+    },
+    /// The page cache answered buffered reads.
+    PageCacheAnswered {
+        /// Such cells.
+        cells: usize,
+        /// The fastest of them.
+        fastest: CellSettings,
+        /// Its throughput in MB/s.
+        mbps: f64,
+    },
+    /// Cells of a path kept fewer requests in flight than asked.
+    ShallowQueue {
+        /// The path.
+        path: PathSettings,
+        /// Such cells.
+        cells: usize,
+        /// Cells of the path that are deeper than 1.
+        of_cells: usize,
+        /// Share of the depth below which a cell counts.
+        below_share: f64,
+        /// The cell with the smallest share.
+        worst: CellSettings,
+        /// Requests in flight there, on average.
+        achieved_depth: f64,
+    },
+    /// Cells were not steady within their runs.
+    NotSteady {
+        /// Such cells.
+        cells: usize,
+        /// All cells.
+        of_cells: usize,
+        /// The fastest of them.
+        fastest: CellSettings,
+        /// What its runs show.
+        unsteady: Option<Unsteady>,
+    },
+    /// Cells began faster than they went on.
+    BeganFaster {
+        /// Such cells.
+        cells: usize,
+        /// The cell that fell most.
+        worst: CellSettings,
+        /// Its rate at first, in MB/s.
+        burst_mbps: f64,
+        /// Its rate after that, in MB/s.
+        sustained_mbps: f64,
+    },
+    /// The hypervisor took processor time.
+    HypervisorTookTime {
+        /// Share of the processors' time over the whole study.
+        share: f64,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Share there.
+        worst_share: f64,
+    },
+    /// The device moved more bytes than were asked of it.
+    OthersUsedTheDisk {
+        /// Cells while it did.
+        cells: usize,
+        /// Share of the cell's own bytes above which a cell counts.
+        above_share: f64,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Bytes beyond its own there, as a share of its own.
+        share: f64,
+    },
+    /// The device moved fewer bytes than direct requests asked for.
+    NeverReachedTheDisk {
+        /// Cells while it did.
+        cells: usize,
+        /// Share of the cell's own bytes above which a cell counts.
+        above_share: f64,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Bytes that are missing there, as a share of its own.
+        share: f64,
+    },
+    /// Cells have fewer runs than were asked for.
+    FewRuns {
+        /// Such cells.
+        cells: usize,
+        /// All cells.
+        of_cells: usize,
+        /// Runs a cell that were asked for.
+        wanted_runs: usize,
+    },
+    /// The interval of cells that decide is wide.
+    WideInterval {
+        /// Such cells.
+        cells: usize,
+        /// Cells that decide: the best of each path and the advised ones.
+        of_cells: usize,
+        /// Half width, as a share of the mean, above which a cell counts.
+        above_share: f64,
+        /// The cell with the widest.
+        worst: CellSettings,
+        /// Its throughput in MB/s.
+        mbps: f64,
+        /// Half the width of its interval, as a share of that.
+        share: f64,
+    },
+    /// Single runs of cells that decide leave much open.
+    RestlessRuns {
+        /// Such cells.
+        cells: usize,
+        /// Cells that decide.
+        of_cells: usize,
+        /// Half width within a run, as a share of its mean, above which a cell counts.
+        above_share: f64,
+        /// The cell with the widest.
+        worst: CellSettings,
+        /// Half that width, as a share of the mean.
+        share: f64,
+    },
+    /// halfpower's own time is a part of the latency.
+    HarnessShare {
+        /// Its own time a request in nanoseconds.
+        harness_ns_per_io: f64,
+        /// Cells of which it is much.
+        cells: usize,
+        /// Share of the mean latency above which a cell counts.
+        above_share: f64,
+        /// The cell of which it is most.
+        worst: CellSettings,
+        /// Share there.
+        share: f64,
+    },
+    /// No run was beside the soaker.
+    NoSoaker,
+    /// The soaker lost less than the process was charged.
+    SoakerBelowCharged {
+        /// Such cells.
+        cells: usize,
+        /// Cells with a run beside the soaker.
+        of_cells: usize,
+        /// Paths of such cells.
+        paths: Vec<PathSettings>,
+    },
+    /// Runs that both read and write are on no curve.
+    MixedRuns {
+        /// Such runs.
+        runs: usize,
+    },
+}

@@ -1,0 +1,151 @@
+//! Tests that no command line makes the program stumble: each is understood or refused in a sentence.
+
+use clap::Parser;
+use proptest::prelude::*;
+
+use crate::args::{Command, CommandLine};
+use crate::commands::question::{command_of, question};
+
+const COMMANDS: [&str; 10] =
+    ["study", "run", "plan", "memory", "probe", "report", "compare", "export", "calibrate", "systems"];
+
+const FLAGS: [&str; 44] = [
+    "-b",
+    "-o",
+    "-t",
+    "-d",
+    "--bs",
+    "--iodepth",
+    "--threads",
+    "--runtime",
+    "--rw",
+    "--rwmixread",
+    "--cache",
+    "--direct",
+    "--sync",
+    "--engine",
+    "--size",
+    "--seed",
+    "--experiments",
+    "--budget",
+    "--repeats",
+    "--output",
+    "--peak",
+    "--price",
+    "--set",
+    "--write-cache",
+    "--rate",
+    "--rate-iops",
+    "--arrivals",
+    "--misalign",
+    "--region",
+    "--random-readers",
+    "--streams",
+    "--fdatasync",
+    "--thinktime",
+    "--members",
+    "--volume-layout",
+    "--kernel",
+    "--verify",
+    "--page-cache",
+    "--fadvise",
+    "--layout",
+    "--affinity",
+    "--iomem",
+    "--iodepth-batch",
+    "--json",
+];
+
+const VALUES: [&str; 48] = [
+    "sim:",
+    "sim:fixed=80us,rate=500MB/s",
+    "sim:win2k-atlas10k",
+    "sim:nt4",
+    "sim:errors=1%,stall=1%:1ms",
+    "/data",
+    "null:",
+    "mirror:/a,/b",
+    "4KiB",
+    "4k-1m",
+    "4KiB..1MiB",
+    "1..32",
+    "1,4",
+    "0",
+    "-1",
+    "1",
+    "4294967295",
+    "4294967296",
+    "18446744073709551615",
+    "1e308",
+    "NaN",
+    "inf",
+    "0.5",
+    "50%",
+    "101%",
+    "2m",
+    "80us",
+    "1ns",
+    "30h",
+    "500MB/s",
+    "read",
+    "write",
+    "randrw",
+    "both",
+    "device",
+    "none",
+    "all",
+    "sequential,random",
+    "mirror",
+    "off",
+    "on",
+    "disks=4",
+    "disks=0",
+    "0+4KiB",
+    "1GiB+64MiB",
+    "memcpy",
+    "",
+    "é\0",
+];
+
+fn word() -> impl Strategy<Value = String> {
+    let mut known: Vec<&str> = FLAGS.to_vec();
+    known.extend(VALUES);
+    prop_oneof![
+        8 => prop::sample::select(known.clone()).prop_map(str::to_string),
+        4 => (prop::sample::select(&FLAGS[..]), prop::sample::select(&VALUES[..])).prop_map(|(f, v)| format!("{f}={v}")),
+        1 => ".{0,12}",
+    ]
+}
+
+/// Whatever can be asked of a line without measuring.
+fn ask(words: &[String]) {
+    let Ok(line) = CommandLine::try_parse_from(words) else { return };
+    match line.command {
+        Command::Study(args) => drop(question(&args.question).map(|question| command_of(&question))),
+        Command::Plan(args) => drop(question(&args.question).map(|question| command_of(&question))),
+        Command::Run(args) => {
+            drop(args.workload().map(|workload| (workload.to_string(), workload.identity().to_string())))
+        }
+        _ => {}
+    }
+}
+
+fn feed(cases: u32) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let lines = (prop::sample::select(&COMMANDS[..]), prop::collection::vec(word(), 0..10));
+    proptest!(config, |((command, words) in lines)| {
+        let front = ["halfpower".to_string(), command.to_string()];
+        ask(&front.into_iter().chain(words).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn no_command_line_makes_it_stumble() {
+    feed(3000);
+}
+
+#[test]
+#[ignore = "long: as many cases as HALFPOWER_FUZZ_CASES says"]
+fn no_command_line_makes_it_stumble_long() {
+    feed(std::env::var("HALFPOWER_FUZZ_CASES").map_or(100_000, |cases| cases.parse().unwrap()));
+}

@@ -1,0 +1,49 @@
+//! Declares the flags that study, plan and run share.
+
+use clap::Args;
+use halfpower_spec::{Bytes, EngineName, IoMem, Nanos};
+
+use crate::values::{engines_of_storage, listed, one_size, parse};
+
+/// The flags that study and run share.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    /// Change a simulated target; may be repeated
+    ///
+    /// Keys: disks, array (stripe, adapter-stripe, mirror, each), buses, aligned, dynamic, pio, processors, or a
+    /// constant of a part, such as disk.rpm=15000
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Submit from this many threads
+    #[arg(short, long, visible_alias = "numjobs")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
+    pub threads: u32,
+    #[arg(long, visible_alias = "ioengine", value_parser = parse::<EngineName>, default_value = "auto")]
+    #[arg(help = listed("Issue requests through this engine", &engines_of_storage()))]
+    pub engine: EngineName,
+    /// Keep buffers in these pages: pages (ordinary ones), huge [default: pages]
+    #[arg(long, value_parser = parse::<IoMem>)]
+    pub iomem: Option<IoMem>,
+    /// Submit at most this many requests with one system call; 0 is all that can go out [default: 1]
+    #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=32768))]
+    pub iodepth_batch: Option<u32>,
+    /// Use this many bytes of the target [default: 1GiB of a folder, all of a file or a device]
+    #[arg(long, value_parser = one_size)]
+    pub size: Option<Bytes>,
+    /// Give a run up when the target has not answered for this long after its window
+    #[arg(long, value_parser = parse::<Nanos>, default_value = "60s")]
+    pub timeout: Nanos,
+    /// Seed the offsets, the payload and the order of runs
+    #[arg(long, visible_alias = "randseed", default_value_t = 1)]
+    pub seed: u64,
+    /// Drop all page caches of the machine before each run (root only)
+    #[arg(long)]
+    pub drop_caches: bool,
+    /// Allow writing to a file or a device that halfpower did not create; its contents are lost
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Write also to what somebody else uses: the file of a loop device, a swap file, a locked file, one that a process
+    /// has open for writing; its data may be lost, and the machine with it
+    #[arg(long)]
+    pub force_in_use: bool,
+}

@@ -1,0 +1,130 @@
+//! Tests whole studies on simulated disks whose requests fail, come short or late, and whose data is not what was written.
+//!
+//! Each study has a number, from which all of it follows. `HALFPOWER_FAULTY_STUDY=N` runs number N alone.
+
+mod case;
+mod tally;
+mod verifying;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use case::Case;
+use halfpower_experiments::analyse;
+use halfpower_measure::TargetBackend;
+use halfpower_record::{Record, StudyFile};
+use halfpower_report::Style;
+use halfpower_spec::Run;
+use halfpower_study::{Ending, Observer, SoFar, conduct};
+use tally::Tally;
+use verifying::Verifying;
+
+/// Runs of a study that has no end.
+const ENDLESS: usize = 5_000;
+
+/// Whoever interrupts a study as a run begins.
+struct Interrupter<'a> {
+    stop: &'a AtomicBool,
+    begun: usize,
+    at: Option<usize>,
+}
+
+impl Observer for Interrupter<'_> {
+    fn begins(&mut self, _: &Run, _: &SoFar) {
+        assert!(self.begun < ENDLESS, "the study does not end");
+        self.stop.store(self.at == Some(self.begun), Ordering::Relaxed);
+        self.begun += 1;
+    }
+
+    fn ended(&mut self, _: &Record) {}
+}
+
+/// Takes the study in `path` on to its end, or to the run at which it is interrupted.
+fn go_on(case: &Case, path: &Path, interrupted_at: Option<usize>) -> (Ending, Verifying) {
+    let mut backend = Verifying::new(case.disk.clone(), case.verifies);
+    let mut file = StudyFile::open_or_create(path, &case.question, backend.environment()).unwrap();
+    file.spare_the_disk().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut observer = Interrupter { stop: &stop, begun: 0, at: interrupted_at };
+    let ending = conduct(&case.question, &mut backend, &mut file, &mut observer, &stop).unwrap();
+    (ending, backend)
+}
+
+fn records(path: &Path) -> Vec<Record> {
+    StudyFile::open(path).unwrap().records().unwrap()
+}
+
+/// One study: whole, and again with an interruption; what it must keep in every case.
+fn try_study(number: u64, folder: &Path, tally: &mut Tally) {
+    let case = Case::of(number);
+    let name = format!("study {number}: {}", case.question.target);
+    let (whole, cut) = (folder.join(format!("{number}-whole")), folder.join(format!("{number}-cut")));
+    let (ending, backend) = go_on(&case, &whole, None);
+    assert_ne!(ending, Ending::Interrupted, "{name}");
+    let all = records(&whole);
+    assert!(!all.is_empty(), "{name}: nothing was measured");
+    tally.add(&name, &all, &backend.faults());
+
+    let at = case.interrupted_at(all.len());
+    let (ending, _) = go_on(&case, &cut, Some(at));
+    assert_eq!(ending, Ending::Interrupted, "{name}, run {at} of {}", all.len());
+    let committed = records(&cut);
+    assert!(committed.len() <= at && committed[..] == all[..committed.len()], "{name}: records before run {at}");
+    let (ending, _) = go_on(&case, &cut, None);
+    assert_ne!(ending, Ending::Interrupted, "{name}");
+    let resumed = records(&cut);
+    assert!(resumed == all, "{name}: interrupted at run {at}, {} and {} records", resumed.len(), all.len());
+    tally.resumed += 1;
+    report(&name, &case, &whole, number.is_multiple_of(16));
+    std::fs::remove_file(whole).unwrap();
+    std::fs::remove_file(cut).unwrap();
+}
+
+/// Whether the study is told without a panic, and its faults are in what is told.
+fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
+    let file = StudyFile::open(path).unwrap();
+    let all = file.records().unwrap();
+    let findings = analyse(&case.question, file.environment(), &all);
+    let (mut text, mut json) = (Vec::new(), Vec::new());
+    halfpower_report::terminal(&findings, &Style { width: 100, colour: false }, &mut text).unwrap();
+    halfpower_report::json(&findings, &mut json).unwrap();
+    if as_page {
+        halfpower_report::html(&findings, &all, "halfpower study", &mut std::io::sink()).unwrap();
+    }
+    let json = String::from_utf8(json).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    if all.iter().all(|record| !record.errors.is_empty()) {
+        let kinds = all.iter().flat_map(|record| record.errors.keys());
+        assert!(kinds.into_iter().any(|kind| text.contains(kind.as_str())), "{name}: every run failed:\n{text}");
+    }
+    assert!(json.starts_with('{'), "{name}");
+}
+
+/// A folder in memory where there is one, so that thousands of study files cost no disk.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+fn try_studies(numbers: impl Iterator<Item = u64>) -> Tally {
+    let folder = folder();
+    let mut tally = Tally::default();
+    match std::env::var("HALFPOWER_FAULTY_STUDY") {
+        Ok(number) => try_study(number.parse().unwrap(), folder.path(), &mut tally),
+        Err(_) => numbers.for_each(|number| try_study(number, folder.path(), &mut tally)),
+    }
+    println!("{tally}");
+    tally
+}
+
+#[test]
+fn two_hundred_studies_with_faults_keep_their_promises() {
+    let tally = try_studies(0..200);
+    tally.assert_all_kinds();
+}
+
+#[test]
+#[ignore = "long: ten thousand studies, some minutes"]
+fn ten_thousand_studies_with_faults_keep_their_promises() {
+    try_studies(200..10_200).assert_all_kinds();
+}

@@ -1,0 +1,83 @@
+//! Studies devices of a known byte rate, of a known I/O rate, and of both, and holds the findings against these.
+
+use serde_json::Value;
+
+use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, judge, skip};
+
+/// How far the rates that a study returns may be from those that the device was given.
+const TOLERANCE: f64 = 0.02;
+const BLOCK_SIZES: [u64; 7] = [4096, 8192, 16384, 32768, 65536, 262_144, 1_048_576];
+
+/// A throttled device, and a study of it that is under way.
+struct Case {
+    bps: Option<u64>,
+    iops: Option<u64>,
+    throttle: Throttle,
+    device: Loop,
+    folder: tempfile::TempDir,
+}
+
+impl Case {
+    fn new(name: &str, bps: Option<u64>, iops: Option<u64>) -> Result<Self, String> {
+        let device = Loop::new(64 * MIB)?;
+        let throttle = Throttle::new(name, &[Limit { device: &device, bps, iops }])?;
+        Ok(Self { bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
+    }
+
+    fn begin(&self) -> Begun {
+        let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
+        let words = "--experiments random --rw read --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
+        let target = self.device.device.to_str().unwrap();
+        self.throttle.begin(self.folder.path(), target, &format!("{words} {}", sizes.join(",")))
+    }
+
+    /// Throughput of a block size under both limits, in bytes a second.
+    fn rate(&self, bs: u64) -> f64 {
+        let by_bytes = self.bps.map_or(f64::INFINITY, |bps| bps as f64);
+        by_bytes.min(self.iops.map_or(f64::INFINITY, |iops| (iops * bs) as f64))
+    }
+
+    fn check(&self, findings: &Value) {
+        let limits = &findings["limits"][0];
+        for cell in findings["cells"].as_array().unwrap() {
+            let (iodepth, bs, mbps) = (&cell["iodepth"], &cell["bs_bytes"], &cell["mbps"]["value"]);
+            println!("{iodepth:>3} deep, {bs:>8} bytes: {mbps} MB/s in {} runs", cell["runs"]);
+        }
+        let close = |key: &str, expected: f64| {
+            let found = limits[key]["value"].as_f64().unwrap_or_else(|| panic!("no {key} was seen: {limits}"));
+            println!("{key}: given {expected:.2}, found {found:.2}, {:+.2}%", (found / expected - 1.0) * 100.0);
+            assert!((found / expected - 1.0).abs() <= TOLERANCE, "{key}: {found}, given {expected}");
+        };
+        self.bps.iter().for_each(|bps| close("ceiling_mbps", *bps as f64 / 1e6));
+        self.iops.iter().for_each(|iops| close("ceiling_iops", *iops as f64));
+        let peak = BLOCK_SIZES.iter().map(|bs| self.rate(*bs)).fold(0.0, f64::max);
+        let half = BLOCK_SIZES.iter().find(|bs| self.rate(**bs) >= peak / 2.0).unwrap();
+        for curve in findings["curves"].as_array().unwrap() {
+            println!("{} deep: half power computed {half}, found {}", curve["iodepth"], curve["half_power_bs_bytes"]);
+            assert_eq!(curve["half_power_bs_bytes"], *half);
+        }
+        let level = findings["bottleneck"]["level"].as_str().unwrap();
+        assert!(level.contains("cgroup"), "the narrowest level is {level}");
+    }
+}
+
+#[test]
+#[ignore = "long: minutes on throttled devices"]
+fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
+    judge(measure);
+}
+
+fn measure() {
+    // Half of the peak lies at BPS / (2 x IOPS) where both limits hold: 20,971 bytes.
+    let wanted =
+        [("bytes", Some(40 * MIB), None), ("requests", None, Some(1_000)), ("both", Some(40 * MIB), Some(1_000))];
+    let cases: Result<Vec<Case>, String> =
+        wanted.into_iter().map(|(name, bps, iops)| Case::new(name, bps, iops)).collect();
+    let cases = match cases {
+        Ok(cases) => cases,
+        Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
+    };
+    let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
+    let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
+    cases.iter().zip(&found).for_each(|(case, findings)| case.check(findings));
+}

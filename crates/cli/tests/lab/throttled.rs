@@ -1,0 +1,202 @@
+//! What stands behind the lab: loop devices over files of random bytes, and control groups that throttle them.
+
+use std::fs;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub const MIB: u64 = 1 << 20;
+/// Linux tells times of processes in hundredths of a second.
+const NS_A_TICK: u64 = 10_000_000;
+
+/// A loop device.
+pub struct Loop {
+    pub device: PathBuf,
+    /// What its file lies in, where the file is its own.
+    _folder: Option<TempDir>,
+}
+
+impl Loop {
+    /// Over a file of so many random bytes.
+    pub fn new(bytes: u64) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = folder.path().join("disk");
+        let mut written = fs::File::create(&file).unwrap();
+        std::io::copy(&mut fs::File::open("/dev/urandom").unwrap().take(bytes), &mut written).unwrap();
+        written.sync_all().unwrap();
+        Self::over(&file, &[], Some(folder))
+    }
+
+    /// Over a part of another one.
+    pub fn part(of: &Self, from: u64, bytes: u64) -> Result<Self, String> {
+        Self::over(&of.device, &[format!("--offset={from}"), format!("--sizelimit={bytes}")], None)
+    }
+
+    fn over(file: &Path, flags: &[String], folder: Option<TempDir>) -> Result<Self, String> {
+        let mut losetup = Command::new("losetup");
+        losetup.args(["--find", "--show", "--direct-io=on"]).args(flags).arg(file);
+        let output = losetup.output().map_err(|error| format!("losetup: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
+        }
+        Ok(Self { device: String::from_utf8(output.stdout).unwrap().trim().into(), _folder: folder })
+    }
+
+    /// Its number, MAJOR:MINOR.
+    fn number(&self) -> String {
+        let name = self.device.file_name().unwrap();
+        fs::read_to_string(Path::new("/sys/block").join(name).join("dev")).unwrap().trim().to_string()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+/// A control group that throttles reads.
+pub struct Throttle {
+    pub group: PathBuf,
+}
+
+/// A study that was begun.
+pub struct Begun(Child);
+
+/// What a device may read in it, in bytes and in requests a second.
+pub struct Limit<'a> {
+    pub device: &'a Loop,
+    pub bps: Option<u64>,
+    pub iops: Option<u64>,
+}
+
+impl Throttle {
+    pub fn new(name: &str, limits: &[Limit]) -> Result<Self, String> {
+        let version_1 = Path::new("/sys/fs/cgroup/blkio");
+        let is_version_1 = version_1.is_dir();
+        let root = if is_version_1 { version_1 } else { Path::new("/sys/fs/cgroup") };
+        if !is_version_1 {
+            let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+io");
+        }
+        let throttle = Self { group: root.join(format!("halfpower-lab-{}-{name}", std::process::id())) };
+        fs::create_dir(&throttle.group).map_err(|error| format!("{}: {error}", throttle.group.display()))?;
+        for limit in limits {
+            let lines = if is_version_1 { limit.of_version_1() } else { vec![limit.of_version_2()] };
+            for (file, line) in lines {
+                fs::write(throttle.group.join(file), line).map_err(|error| format!("{file}: {error}"))?;
+            }
+        }
+        Ok(throttle)
+    }
+
+    /// Begins a study in the group. Several may run side by side: the limits are far below what the disk beneath can do.
+    pub fn begin(&self, folder: &Path, target: &str, words: &str) -> Begun {
+        let study = Command::new("sh")
+            .arg("-c")
+            .arg(format!("{} \"$0\" study \"$1\" --json {words}", self.within()))
+            .args([env!("CARGO_BIN_EXE_halfpower"), target])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn();
+        Begun(study.unwrap())
+    }
+
+    /// A shell command that runs what follows it in the group.
+    pub fn within(&self) -> String {
+        format!("echo $$ > '{}/cgroup.procs' && exec", self.group.display())
+    }
+}
+
+impl Begun {
+    /// What it found.
+    pub fn findings(self) -> Value {
+        let output = self.0.wait_with_output().unwrap();
+        assert!(output.status.success());
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Limit<'_> {
+    fn of_version_1(&self) -> Vec<(&'static str, String)> {
+        let number = self.device.number();
+        let bps = self.bps.map(|bps| ("blkio.throttle.read_bps_device", format!("{number} {bps}")));
+        let iops = self.iops.map(|iops| ("blkio.throttle.read_iops_device", format!("{number} {iops}")));
+        [bps, iops].into_iter().flatten().collect()
+    }
+
+    fn of_version_2(&self) -> (&'static str, String) {
+        let limit = |limit: Option<u64>| limit.map_or("max".to_string(), |limit| limit.to_string());
+        ("io.max", format!("{} rbps={} riops={}", self.device.number(), limit(self.bps), limit(self.iops)))
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Says aloud that a test cannot be run here; fails where it has to.
+pub fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+/// Share of the processors' time above which others may have spoilt a measurement.
+const QUIET: f64 = 0.05;
+
+/// Lets a measurement fail only where the processors were its own: others that had a part of them are named, since
+/// then a wrong figure says nothing of the program. Quiet cannot be installed, so this is no failure anywhere.
+pub fn judge(measure: impl FnOnce()) {
+    let before = Spent::now();
+    let outcome = catch_unwind(AssertUnwindSafe(measure));
+    let others = Spent::now().share_of_others_since(&before);
+    println!("others took {:.1}% of the processors' time", others * 100.0);
+    match outcome {
+        Err(failure) if others <= QUIET => resume_unwind(failure),
+        Err(_) => eprintln!("undecided: others took {:.1}% of the processors' time meanwhile", others * 100.0),
+        Ok(()) => {}
+    }
+}
+
+/// What the processors spent so far, in nanoseconds: all of it, and on this process and its children.
+struct Spent {
+    at: Instant,
+    machine_ns: u64,
+    ours_ns: u64,
+    processors: usize,
+}
+
+impl Spent {
+    fn now() -> Self {
+        let times = halfpower_os::processor::machine();
+        let of_all = times.iter().map(|cpu| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns + cpu.steal_ns);
+        Self { at: Instant::now(), machine_ns: of_all.sum(), ours_ns: of_family_ns(), processors: times.len() }
+    }
+
+    fn share_of_others_since(&self, earlier: &Self) -> f64 {
+        let others_ns = (self.machine_ns - earlier.machine_ns) as f64 - (self.ours_ns - earlier.ours_ns) as f64;
+        others_ns / (self.at.duration_since(earlier.at).as_nanos() as f64 * self.processors as f64)
+    }
+}
+
+/// Processor time of this process, of its children that ended and of those that live.
+fn of_family_ns() -> u64 {
+    let own = std::process::id().to_string();
+    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let ticks = processes.filter_map(|process| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name before these fields may hold anything but ends with the last bracket: state, parent, ...
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        let ours = process == own || fields[1] == own;
+        let spent = fields[11..15].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum::<u64>();
+        ours.then_some(spent)
+    });
+    ticks.sum::<u64>() * NS_A_TICK
+}

@@ -1,0 +1,273 @@
+//! Tries to lose files of others, studies, pipes and devices to the outputs of every command.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const DISK: &str = "sim:fixed=80us,rate=500MB/s";
+const FOREIGN: &str = "what somebody else wrote\n";
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+fn done(folder: &Path, words: &[&str]) -> Output {
+    let output = run(folder, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// What it says where it refuses.
+fn refused(folder: &Path, words: &[&str]) -> String {
+    let output = run(folder, words);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    assert!(output.stdout.is_empty(), "{words:?}");
+    said
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A folder with a small study, `s.halfpower`, and its report.
+fn studied() -> TempDir {
+    let folder = folder();
+    let small = ["--bs", "4KiB,64KiB", "--iodepth", "1,4", "--budget", "5s", "--output", "s.halfpower"];
+    done(folder.path(), &[&["study", DISK], &small[..]].concat());
+    folder
+}
+
+#[test]
+fn a_study_is_never_replaced_whatever_it_is_called() {
+    let folder = studied();
+    let here = folder.path();
+    let study = fs::read(here.join("s.halfpower")).unwrap();
+    fs::create_dir(here.join("x")).unwrap();
+    fs::hard_link(here.join("s.halfpower"), here.join("hard.csv")).unwrap();
+    symlink("s.halfpower", here.join("soft.toml")).unwrap();
+    let before = names(here);
+    for name in ["s.halfpower", "./x/../s.halfpower", "hard.csv", "soft.toml"] {
+        for words in [
+            &["export", "s.halfpower", "--format", "csv", "-o", name][..],
+            &["export", "s.halfpower", "--format", "fio", "-o", name],
+            &["report", "s.halfpower", "--html", name],
+            &["compare", "s.halfpower", "s.halfpower", "--html", name],
+            &["calibrate", "s.halfpower", "-o", name],
+        ] {
+            for force in [&[][..], &["--force"]] {
+                let said = refused(here, &[words, force].concat());
+                let helps = said.contains("name another file") || said.contains("name a folder");
+                assert!(said.contains(name) && helps, "{words:?}: {said}");
+            }
+        }
+    }
+    assert!(fs::read(here.join("s.halfpower")).unwrap() == study);
+    assert_eq!(names(here), before);
+}
+
+#[test]
+fn a_study_does_not_replace_a_foreign_report_and_says_so_before_it_measures() {
+    let folder = folder();
+    let here = folder.path();
+    fs::write(here.join("notes.html"), FOREIGN).unwrap();
+    let words = ["study", DISK, "--budget", "5s", "--bs", "4KiB", "--iodepth", "1", "--output", "notes.halfpower"];
+    let said = refused(here, &words);
+    assert!(said.contains("notes.html") && said.contains("--force"), "{said}");
+    assert_eq!(names(here), ["notes.html"], "nothing was measured");
+    assert_eq!(fs::read_to_string(here.join("notes.html")).unwrap(), FOREIGN);
+    done(here, &[&words[..], &["--force"]].concat());
+    // Its own it replaces without being forced.
+    done(here, &words);
+    assert_eq!(names(here), ["notes.halfpower", "notes.html"]);
+    assert!(fs::read_to_string(here.join("notes.html")).unwrap().starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn a_report_does_not_replace_the_file_that_is_measured() {
+    let folder = studied();
+    let here = folder.path();
+    fs::rename(here.join("s.html"), here.join("new.html")).unwrap();
+    let page = fs::read(here.join("new.html")).unwrap();
+    let words = ["study", "new.html", "--budget", "5s", "--output", "new.halfpower"];
+    assert!(refused(here, &words).contains("the same file as new.html"));
+    assert!(fs::read(here.join("new.html")).unwrap() == page);
+}
+
+#[test]
+fn only_a_file_of_the_same_form_that_halfpower_made_is_replaced() {
+    let folder = studied();
+    let here = folder.path();
+    let export = |format, name| vec!["export", "s.halfpower", "--format", format, "-o", name];
+    let files = [
+        (export("csv", "out.csv"), "out.csv"),
+        (export("json", "out.json"), "out.json"),
+        (export("sqlio", "out.trace"), "out.trace"),
+        (vec!["report", "s.halfpower", "--html", "out.html"], "out.html"),
+        (vec!["compare", "s.halfpower", "s.halfpower", "--html", "both.html"], "both.html"),
+        (vec!["calibrate", "s.halfpower", "-o", "out.toml"], "out.toml"),
+    ];
+    for (words, name) in &files {
+        fs::write(here.join(name), FOREIGN).unwrap();
+        fs::write(here.join(format!("{name}.part")), FOREIGN).unwrap();
+        let said = refused(here, words);
+        assert!(said.contains(name) && said.contains("--force"), "{said}");
+        assert_eq!(fs::read_to_string(here.join(name)).unwrap(), FOREIGN, "{words:?}");
+        done(here, &[&words[..], &["--force"]].concat());
+        let made = fs::read(here.join(name)).unwrap();
+        done(here, words);
+        assert!(fs::read(here.join(name)).unwrap() == made, "{words:?}");
+        assert_eq!(fs::read_to_string(here.join(format!("{name}.part"))).unwrap(), FOREIGN, "{words:?}");
+    }
+    // What halfpower made in another form is somebody's too.
+    let table = fs::read(here.join("out.csv")).unwrap();
+    assert!(refused(here, &export("json", "out.csv")).contains("not a JSON file"));
+    assert!(fs::read(here.join("out.csv")).unwrap() == table);
+    fs::write(here.join("empty.csv"), "").unwrap();
+    done(here, &export("csv", "empty.csv"));
+}
+
+#[test]
+fn a_link_means_the_file_that_it_leads_to() {
+    let folder = studied();
+    let here = folder.path();
+    fs::create_dir(here.join("far")).unwrap();
+    symlink("far/away.csv", here.join("link.csv")).unwrap();
+    let words = ["export", "s.halfpower", "--format", "csv", "-o", "link.csv"];
+    done(here, &words);
+    done(here, &words);
+    assert!(here.join("link.csv").symlink_metadata().unwrap().is_symlink());
+    assert!(here.join("far/away.csv").symlink_metadata().unwrap().is_file());
+    fs::write(here.join("far/away.csv"), FOREIGN).unwrap();
+    refused(here, &words);
+    assert_eq!(fs::read_to_string(here.join("far/away.csv")).unwrap(), FOREIGN);
+}
+
+#[test]
+fn pipes_and_devices_are_written_to_and_stay_what_they_are() {
+    let folder = studied();
+    let here = folder.path();
+    let table = done(here, &["export", "s.halfpower", "--format", "csv"]).stdout;
+    let null = fs::metadata("/dev/null").unwrap().ino();
+    done(here, &["report", "s.halfpower", "--html", "/dev/null"]);
+    assert!(fs::symlink_metadata("/dev/null").unwrap().file_type().is_char_device());
+    assert_eq!(fs::metadata("/dev/null").unwrap().ino(), null);
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let output = done(here, &["export", "s.halfpower", "--format", "csv", "-o", name]);
+        assert!(output.stdout == table, "{name}");
+        assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
+    }
+    for words in [["report", "s.halfpower", "--html", "-"], ["calibrate", "s.halfpower", "-o", "-"]] {
+        assert!(done(here, &words).stdout.len() > 100, "{words:?}");
+    }
+    // Standard output may be a file, which then is the shell's.
+    let mut to_file = command(here, &["export", "s.halfpower", "--format", "csv", "-o", "/dev/stdout"]);
+    assert!(to_file.stdout(fs::File::create(here.join("shell")).unwrap()).status().unwrap().success());
+    assert!(fs::read(here.join("shell")).unwrap() == table);
+
+    assert!(Command::new("mkfifo").arg(here.join("pipe")).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = here.join("pipe");
+        move || fs::read(pipe).unwrap()
+    });
+    done(here, &["export", "s.halfpower", "--format", "csv", "-o", "pipe"]);
+    assert!(reader.join().unwrap() == table);
+    assert!(fs::symlink_metadata(here.join("pipe")).unwrap().file_type().is_fifo());
+    assert!(!names(here).iter().any(|name| name == "-"), "- is no file");
+}
+
+#[test]
+fn a_study_is_not_written_to_through_a_descriptor_either() {
+    let folder = studied();
+    let here = folder.path();
+    let study = fs::read(here.join("s.halfpower")).unwrap();
+    let shell = format!(
+        "exec 9<>s.halfpower; {} export s.halfpower --format csv -o /dev/fd/9",
+        env!("CARGO_BIN_EXE_halfpower")
+    );
+    let output = Command::new("sh").current_dir(here).args(["-c", &shell]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read(here.join("s.halfpower")).unwrap() == study);
+}
+
+#[test]
+fn folders_and_block_devices_are_refused() {
+    let folder = studied();
+    let here = folder.path();
+    let said = refused(here, &["export", "s.halfpower", "--format", "csv", "-o", "."]);
+    assert!(said.contains("name a file in it"), "{said}");
+    let said = refused(here, &["export", "s.halfpower", "--format", "csv", "-o", "nowhere/out.csv"]);
+    assert!(said.contains("nowhere/out.csv") && said.contains("check the folder"), "{said}");
+}
+
+#[test]
+fn a_failure_leaves_what_was_there_and_nothing_beside_it() {
+    let folder = studied();
+    let here = folder.path();
+    let words = ["export", "s.halfpower", "--format", "json", "-o", "out.json"];
+    done(here, &words);
+    let (made, before) = (fs::read(here.join("out.json")).unwrap(), names(here));
+    let limit = |name: &str| {
+        let shell = format!(
+            "ulimit -f 2; trap '' XFSZ; exec {} export s.halfpower --format json -o {name}",
+            env!("CARGO_BIN_EXE_halfpower")
+        );
+        let output = Command::new("bash").current_dir(here).args(["-c", &shell]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    limit("out.json");
+    limit("other.json");
+    assert!(fs::read(here.join("out.json")).unwrap() == made);
+    assert_eq!(names(here), before);
+}
+
+#[test]
+fn kills_leave_nothing_unfinished() {
+    let folder = studied();
+    let here = folder.path();
+    let words = ["report", "s.halfpower", "--html", "killed.html"];
+    for round in 0..30_u64 {
+        let mut child = command(here, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(round * round * 100));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = done(here, &words);
+    let left: Vec<String> = names(here).into_iter().filter(|name| name.starts_with('.')).collect();
+    assert!(left.is_empty(), "{left:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(here), ["killed.html", "s.halfpower", "s.html"]);
+}
+
+#[test]
+fn what_a_kill_left_is_removed_and_told_and_what_is_held_is_not() {
+    let folder = studied();
+    let here = folder.path();
+    let (left, held) = (".halfpower-0123456789abcdef.unfinished", ".halfpower-fedcba9876543210.unfinished");
+    fs::write(here.join(left), "half").unwrap();
+    let holder = fs::File::create(here.join(held)).unwrap();
+    holder.lock().unwrap();
+    fs::write(here.join(".halfpower-notes.unfinished"), FOREIGN).unwrap();
+    let output = done(here, &["report", "s.halfpower", "--html", "page.html"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(left) && said.contains("removed"), "{said}");
+    let names = names(here);
+    assert!(!names.iter().any(|name| name == left));
+    assert!(names.iter().any(|name| name == held) && names.iter().any(|name| name == ".halfpower-notes.unfinished"));
+}

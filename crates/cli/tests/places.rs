@@ -1,0 +1,191 @@
+//! Resumes studies at the place where they began, and nowhere else; tells a finished one again without measuring.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use halfpower_record::{Environment, PlaceIdentity, StudyFile};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Says aloud that a test cannot be run here; fails where it has to.
+fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Begins a study and kills it when it has kept some records.
+fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
+    let mut child = command(folder, words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let file = folder.join("study.halfpower");
+    loop {
+        // A study that runs keeps readers out; its page of records shows in the length.
+        let long = fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        if long > 20_000 + 20_000 * records as u64 {
+            break;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the study ended before it was killed");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!StudyFile::open(&file).unwrap().records().unwrap().is_empty());
+    file
+}
+
+const SMALL: [&str; 8] = ["--size", "64MiB", "--bs", "4KiB,64KiB", "--rw", "read", "--budget", "6s"];
+
+#[test]
+fn a_finished_study_is_told_again_with_its_date_and_nothing_is_measured() {
+    let folder = folder();
+    let here = folder.path();
+    fs::create_dir(here.join("data")).unwrap();
+    let words = [&["study", "data", "--budget", "2s"][..], &SMALL[..6]].concat();
+    assert!(run(here, &words).status.success());
+    let before = fs::read(here.join("study.halfpower")).unwrap();
+    let again = run(here, &words);
+    let told = said(&again);
+    assert!(again.status.success() && told.contains("was finished on 20") && told.contains("--again"), "{told}");
+    let json = run(here, &[&words[..], &["--json"]].concat());
+    let findings: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(findings["repeated"]["finished_unix_ms"].as_u64().unwrap() > 1_600_000_000_000, "{findings}");
+    assert!(findings["target"].is_string());
+    assert!(String::from_utf8_lossy(&json.stderr).contains("nothing was measured now"));
+    assert!(fs::read(here.join("study.halfpower")).unwrap() == before);
+
+    let anew = run(here, &[&words[..], &["--again"]].concat());
+    assert!(anew.status.success() && !said(&anew).contains("was finished on"), "{}", said(&anew));
+    assert!(here.join("study-2.halfpower").exists() && here.join("study-2.html").exists());
+    assert!(fs::read(here.join("study.halfpower")).unwrap() == before);
+}
+
+#[test]
+fn another_machine_kernel_or_disk_is_refused_and_named() {
+    let folder = folder();
+    let here = folder.path();
+    fs::create_dir(here.join("data")).unwrap();
+    let words = [&["study", "data"][..], &SMALL].concat();
+    let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
+    let (place, records) = (begun.environment().place.clone(), begun.records().unwrap());
+    let at = |name: &str, place: PlaceIdentity| {
+        let environment = Environment { place, ..begun.environment().clone() };
+        StudyFile::create(&here.join(name), begun.question(), &environment).unwrap().append_all(&records).unwrap();
+        let output = run(here, &[&words[..], &["--output", name]].concat());
+        (output.status.code(), said(&output))
+    };
+    let other = || Some("other".to_string());
+    let mut disk = place.clone();
+    disk.members[0].device = other();
+    let elsewhere = [
+        (PlaceIdentity { machine: other(), ..place.clone() }, place.machine.is_some(), "the machine is other there"),
+        (PlaceIdentity { kernel: other(), ..place.clone() }, true, "the kernel is other there"),
+        (disk, place.members[0].device.is_some(), "is other there"),
+    ];
+    for (number, (place, known, expected)) in elsewhere.into_iter().enumerate() {
+        let (code, told) = at(&format!("other-{number}.halfpower"), place);
+        assert!(!known || code == Some(2) && told.contains(expected) && told.contains("--output"), "{told}");
+    }
+    // A file of before does not know its place, and goes on as it did; so does one at its own.
+    assert_eq!(at("old.halfpower", PlaceIdentity::default()).0, Some(0));
+    assert!(run(here, &words).status.success());
+}
+
+#[test]
+fn the_span_is_the_studys_and_not_that_of_its_first_record() {
+    let folder = folder();
+    let here = folder.path();
+    fs::create_dir(here.join("data")).unwrap();
+    let words = [&["study", "data"][..], &SMALL].concat();
+    let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
+    let mut records = begun.records().unwrap();
+    // The memory experiment's record, which comes first in a study of its own, says how much memory it used.
+    records[0].span_bytes = 80 << 20;
+    let mut copy = StudyFile::create(&here.join("copy.halfpower"), begun.question(), begun.environment()).unwrap();
+    copy.append_all(&records).unwrap();
+    drop(copy);
+    assert!(run(here, &[&words[..], &["--output", "copy.halfpower"]].concat()).status.success());
+    let resumed = StudyFile::open(&here.join("copy.halfpower")).unwrap();
+    let later = resumed.records().unwrap().split_off(records.len());
+    assert!(!later.is_empty() && later.iter().all(|record| record.span_bytes == 64 << 20));
+    assert!(resumed.environments().iter().all(|environment| environment.capabilities.span.0 == 64 << 20));
+}
+
+/// A file system of its own, mounted.
+struct Mounted {
+    point: PathBuf,
+}
+
+impl Mounted {
+    fn new(image: &Path, point: &Path) -> Result<Self, String> {
+        let done = |command: &mut Command| match command.output() {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if !image.exists() {
+            fs::File::create(image).unwrap().set_len(96 << 20).unwrap();
+            done(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image))?;
+        }
+        fs::create_dir_all(point).unwrap();
+        done(Command::new("mount").args(["-o", "loop"]).arg(image).arg(point))?;
+        Ok(Self { point: point.to_path_buf() })
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What a killed process had in flight is let go of a moment after it.
+        for _ in 0..100 {
+            if Command::new("umount").arg(&self.point).output().is_ok_and(|output| output.status.success()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = Command::new("umount").arg("--lazy").arg(&self.point).status();
+    }
+}
+
+#[test]
+fn another_disk_on_the_same_path_is_refused() {
+    let folder = folder();
+    let here = folder.path();
+    let point = here.join("disk");
+    let words = [&["study", "disk"][..], &SMALL].concat();
+    let first = match Mounted::new(&here.join("first"), &point) {
+        Ok(mounted) => mounted,
+        Err(why) => return skip(&format!("no file system can be mounted here: {why}")),
+    };
+    let file = begin(here, &words, 1);
+    drop(first);
+    let second = Mounted::new(&here.join("second"), &point).unwrap();
+    let before = fs::read(&file).unwrap();
+    let output = run(here, &words);
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("was measured elsewhere") && told.contains("the file system of"), "{told}");
+    assert!(told.contains("--output"), "{told}");
+    assert!(fs::read(&file).unwrap() == before);
+    drop(second);
+    let _first = Mounted::new(&here.join("first"), &point).unwrap();
+    let output = run(here, &words);
+    assert!(output.status.success(), "{}", said(&output));
+}

@@ -1,0 +1,231 @@
+//! Runs requests on a simulated disk whose requests go wrong as its constants say, and whose contents can be verified.
+//!
+//! Under all of it is [`Simulated`], which knows of no faults: what a fault changes is the result of a request, when it
+//! comes back, and what the medium holds afterwards.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use halfpower_model::{Fate, Fates};
+use halfpower_spec::{Nanos, SimulatedDisk};
+
+use crate::check::Check;
+use crate::errno::Errno;
+use crate::fault_log::{FaultKind, FaultLog};
+use crate::medium::SimulatedContents;
+use crate::simulated::{ProcessorAccount, Simulated, operation};
+use crate::unit::UNIT_BYTES;
+use crate::verified::Verified;
+use crate::{Completion, Engine, EngineError, Operation, Request};
+
+/// A completion that comes late: when, in which order it was due, its slot, and what it says.
+type Late = (Nanos, u64, u32, Result<u32, Errno>);
+
+/// A simulated disk with faults, for one run.
+pub struct FaultyDisk {
+    engine: Simulated,
+    fates: Fates,
+    log: FaultLog,
+    contents: Option<(SimulatedContents, Arc<Check>)>,
+    /// What each slot carries, and what becomes of it.
+    issued: Vec<Option<(Request, Fate)>>,
+    /// Completions that come late: when, in which order they were due, and in which slot how many bytes have moved.
+    late: BinaryHeap<Reverse<Late>>,
+    due: u64,
+    came: Vec<Completion>,
+}
+
+impl FaultyDisk {
+    /// The disk at rest, for at most `slots` requests in flight; its clock begins at `start`. What it injects is counted
+    /// in `log`; what it holds is not known.
+    pub fn new(disk: &SimulatedDisk, slots: u32, run_seed: u64, start: Nanos, log: FaultLog) -> Self {
+        Self {
+            engine: Simulated::new(disk, slots, run_seed, start),
+            fates: Fates::new(disk.faults, disk.seed, run_seed),
+            log,
+            contents: None,
+            issued: vec![None; slots as usize],
+            late: BinaryHeap::new(),
+            due: 0,
+            came: Vec::with_capacity(slots as usize),
+        }
+    }
+
+    /// Where the processor time can be read, also while the engine is out of reach.
+    pub fn processor_time(&self) -> ProcessorAccount {
+        self.engine.processor_time()
+    }
+
+    /// The same over `contents`, with every request of at most `most_bytes` verified.
+    pub fn verified(self, contents: &SimulatedContents, most_bytes: u64) -> Box<dyn Engine> {
+        let slots = self.issued.len() as u32;
+        let check = Arc::new(Check::new(Arc::clone(contents.ledger()), slots, most_bytes, 0..slots));
+        let disk = Self { contents: Some((contents.clone(), Arc::clone(&check))), ..self };
+        Box::new(Verified::new(Box::new(disk), check, slots))
+    }
+
+    /// Takes what the disk has done: what is late waits, the rest is done.
+    fn take(&mut self, done: &mut Vec<Completion>) {
+        let mut came = std::mem::take(&mut self.came);
+        for Completion { slot, result } in came.drain(..) {
+            let issued = self.issued[slot as usize].take();
+            let (result, late_by) = match (issued, result) {
+                (Some((request, fate)), Ok(bytes)) => (self.end(&request, fate, bytes), delay(fate)),
+                (_, result) => (result, Nanos(0)),
+            };
+            if late_by > Nanos(0) {
+                self.late.push(Reverse((Nanos(self.engine.now().0 + late_by.0), self.due, slot, result)));
+                self.due += 1;
+            } else {
+                done.push(Completion { slot, result });
+            }
+        }
+        self.came = came;
+    }
+
+    /// Hands out what was late and has its time now.
+    fn take_late(&mut self, done: &mut Vec<Completion>) {
+        while let Some(Reverse((at, _, slot, result))) = self.late.peek().copied()
+            && at <= self.engine.now()
+        {
+            self.late.pop();
+            done.push(Completion { slot, result });
+        }
+    }
+
+    /// What becomes of a request for which the disk has moved `bytes`.
+    fn end(&mut self, request: &Request, fate: Fate, bytes: u32) -> Result<u32, Errno> {
+        match fate {
+            Fate::Whole => self.transfer(request, bytes),
+            Fate::Failed { written } => {
+                self.log.add(FaultKind::Errors);
+                if written {
+                    self.write(request, bytes);
+                }
+                Err(EIO)
+            }
+            Fate::Short(moved) => {
+                let result = self.transfer(request, moved.min(bytes));
+                // A short read of bad data shows as bad data.
+                if result.is_ok() {
+                    self.log.add(FaultKind::Short);
+                }
+                result
+            }
+            Fate::Stalled(_) => {
+                self.log.add(FaultKind::Stall);
+                self.transfer(request, bytes)
+            }
+            Fate::Flipped { bit } => self.read(request, bytes, Some(bit)),
+            Fate::Torn(_) | Fate::Lost | Fate::Misdirected(_) => {
+                self.miswrite(request, fate);
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn transfer(&self, request: &Request, bytes: u32) -> Result<u32, Errno> {
+        match request.operation {
+            Operation::Read => return self.read(request, bytes, None),
+            Operation::Write => self.write(request, bytes),
+            Operation::Flush => {}
+        }
+        Ok(bytes)
+    }
+
+    fn write(&self, request: &Request, bytes: u32) {
+        if let Some((contents, check)) = &self.contents {
+            contents.medium().write(check.headers(request.slot), bytes);
+        }
+    }
+
+    /// A write that says it went well.
+    fn miswrite(&self, request: &Request, fate: Fate) {
+        let Some((contents, check)) = &self.contents else { return };
+        let (mut medium, headers) = (contents.medium(), check.headers(request.slot));
+        match fate {
+            Fate::Torn(bytes) => medium.tear(headers, bytes, self.log.add_in_data(FaultKind::Torn)),
+            Fate::Misdirected(lot) => medium.misdirect(headers, lot, self.log.add_in_data(FaultKind::Misdirect)),
+            _ => medium.tear(headers, 0, self.log.add_in_data(FaultKind::Lost)),
+        }
+    }
+
+    /// Whether what a read brings is what should be there, with a bit flipped on the way if one is.
+    fn read(&self, request: &Request, bytes: u32, flipped_bit: Option<u64>) -> Result<u32, Errno> {
+        let Some((contents, check)) = &self.contents else { return Ok(bytes) };
+        let unit_bits = UNIT_BYTES as u64 * 8;
+        let first = request.offset / UNIT_BYTES as u64;
+        let units = first..first + u64::from(bytes) / UNIT_BYTES as u64;
+        let flipped = flipped_bit.map(|bit| (first + bit / unit_bits, (bit % unit_bits) as usize));
+        let flipped = flipped.filter(|(unit, _)| units.contains(unit));
+        let medium = &*contents.medium();
+        let mut faults = medium.faults(units.clone());
+        faults.extend(flipped.map(|_| self.log.add_in_data(FaultKind::Flip)));
+        let judged = check.judge(
+            request.slot,
+            bytes,
+            units.map(|unit| {
+                move |expected| match flipped {
+                    Some((in_unit, bit)) if in_unit == unit => medium.found_flipped(unit, bit, expected),
+                    _ => medium.found(unit, expected),
+                }
+            }),
+        );
+        self.log.read(&faults, judged.is_err());
+        judged
+    }
+}
+
+/// What a request that fails says.
+const EIO: Errno = Errno(5);
+
+fn delay(fate: Fate) -> Nanos {
+    match fate {
+        Fate::Stalled(time) => time,
+        _ => Nanos(0),
+    }
+}
+
+impl Engine for FaultyDisk {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            let fate = self.fates.draw(operation(request.operation), request.length);
+            self.issued[request.slot as usize] = Some((*request, fate));
+        }
+        self.engine.submit(batch)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let wanted = done.len() + least;
+        loop {
+            let lacking = wanted.saturating_sub(done.len());
+            match self.late.peek() {
+                Some(Reverse((at, ..))) if lacking > 0 => self.engine.reap_until(*at, &mut self.came)?,
+                _ => self.engine.reap(lacking, &mut self.came)?,
+            }
+            self.take(done);
+            self.take_late(done);
+            if done.len() >= wanted {
+                return Ok(());
+            }
+        }
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let before = done.len();
+        loop {
+            let next = self.late.peek().map_or(until, |Reverse((at, ..))| until.min(*at));
+            self.engine.reap_until(next, &mut self.came)?;
+            self.take(done);
+            self.take_late(done);
+            if done.len() > before || self.engine.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+}

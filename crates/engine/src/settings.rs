@@ -1,0 +1,28 @@
+//! Holds what an engine is opened with.
+
+use halfpower_spec::{Bytes, EngineName, Issuing};
+
+/// What an engine is opened with, beside what its requests reach.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineSettings {
+    /// Which engine.
+    pub name: EngineName,
+    /// Slots for requests.
+    pub depth: u32,
+    /// Bytes of each slot.
+    pub bs: Bytes,
+    /// How requests are handed to the kernel; `None` is as the first releases did.
+    pub issuing: Option<Issuing>,
+    /// Seed of the payload.
+    pub seed: u64,
+    /// Whether a write carries what its slot last read, but for its mark, instead of new bytes. So a test sees what was
+    /// read.
+    pub echoes: bool,
+}
+
+impl EngineSettings {
+    /// Requests handed to the kernel as the first releases did.
+    pub fn new(name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Self {
+        Self { name, depth, bs, issuing: None, seed, echoes: false }
+    }
+}

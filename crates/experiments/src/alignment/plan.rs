@@ -1,0 +1,137 @@
+//! `alignment`: what do requests lose that do not begin where chunks, pages and the device's blocks do?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// A page, and the block of most file systems and devices.
+const PAGE: Bytes = Bytes(4 << 10);
+/// Requests that hold many blocks, so that what is cut off at either end is little.
+const LARGE: Bytes = Bytes(64 << 10);
+/// What buffered requests are shifted by, where the device does not say what its smallest unit is.
+const SECTOR: Bytes = Bytes(512);
+const DEPTH: u32 = 8;
+/// Depths at which requests of a chunk are read: one at a time, each cut in two is two disks at work at once.
+const CHUNK_DEPTHS: [u32; 2] = [1, 8];
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    if ask.capabilities().kind == TargetKind::Nothing {
+        return Err("there is no storage here whose blocks requests could miss".to_string());
+    }
+    let (direct, buffered) = (ask.capabilities().direct_unit, ask.page_cache());
+    if direct.is_none() {
+        buffered.clone()?;
+    }
+    // Chunks are the stripe's, whatever is known of its members.
+    let off_blocks = ask.capabilities().can("shifts");
+    if direct.is_none() || ask.capabilities().chunk.is_none() {
+        off_blocks.clone()?;
+    }
+    let mut cells = Vec::new();
+    let mut add = |workload: Workload, shifts: &[Bytes]| {
+        let shifted = |shift: &Bytes| {
+            let options = WorkloadOptions { misalign: *shift, ..workload.options };
+            PlannedCell::plain(Workload { threads: 1, options, ..workload })
+        };
+        cells.extend(shifts.iter().map(shifted));
+    };
+    if let Some(unit) = direct {
+        let blocks = if off_blocks.is_ok() { Direction::ALL } else { &[] };
+        for direction in blocks {
+            // A shift by a whole page moves no page.
+            if unit < PAGE {
+                add(ask.workload(Pattern::Random, *direction, PAGE, DEPTH), &[Bytes(0), unit]);
+            }
+            if ask.capabilities().chunk.is_none() {
+                let shifts = [Bytes(0), unit.min(PAGE), PAGE];
+                let shifts = if unit < PAGE { &shifts[..] } else { &shifts[..2] };
+                add(ask.workload(Pattern::Random, *direction, LARGE, DEPTH), shifts);
+            }
+        }
+        if let Some(chunk) = ask.capabilities().chunk {
+            let options = WorkloadOptions { volume_layout: Some(VolumeLayout::Stripe), ..WorkloadOptions::default() };
+            let of_chunk =
+                |direction, depth| Workload { options, ..ask.workload(Pattern::Sequential, direction, chunk, depth) };
+            let shifts = chunk_shifts(chunk, unit);
+            CHUNK_DEPTHS.iter().for_each(|depth| add(of_chunk(Direction::Read, *depth), &shifts));
+            add(of_chunk(Direction::Write, DEPTH), &shifts);
+        }
+    }
+    if buffered.is_ok() && off_blocks.is_ok() {
+        let through = |pattern, direction| Workload { cache: Cache::Both, ..ask.workload(pattern, direction, PAGE, 1) };
+        let shifts = [Bytes(0), SECTOR];
+        add(through(Pattern::Sequential, Direction::Read), &shifts);
+        add(through(Pattern::Random, Direction::Write), &shifts);
+    }
+    Ok(cells)
+}
+
+/// None, the 12 of 64 KiB that files lay off the chunks in 1998, and half a chunk, as far as direct requests may begin
+/// there.
+fn chunk_shifts(chunk: Bytes, unit: Bytes) -> Vec<Bytes> {
+    let mut shifts: Vec<Bytes> =
+        [0, chunk.0 * 3 / 16, chunk.0 / 2].map(|shift| Bytes(shift / unit.0 * unit.0)).to_vec();
+    shifts.dedup();
+    shifts
+}
+
+/// What of it cannot be measured here.
+pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+    let Some(unit) = ask.capabilities().direct_unit else {
+        return vec!["direct I/O is not to be had here, so only buffered requests were shifted".to_string()];
+    };
+    if let Err(why) = ask.capabilities().can("shifts") {
+        return vec![format!("only requests over the ends of chunks were measured: {why}")];
+    }
+    if unit < PAGE {
+        return Vec::new();
+    }
+    vec![format!("direct requests begin at multiples of {unit} here, so that none can be off a block")]
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Capabilities, Environment, TargetKind};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn cells(direct_unit: Option<u64>, chunk: Option<u64>) -> Vec<Workload> {
+        let question = Question { experiments: vec![Experiment::Alignment], ..Question::about("d") };
+        let capabilities = Capabilities {
+            kind: TargetKind::Folder,
+            span: Bytes(1 << 30),
+            direct_unit: direct_unit.map(Bytes),
+            chunk: chunk.map(Bytes),
+            ..Capabilities::default()
+        };
+        let environment = Environment { capabilities, ..Environment::default() };
+        let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+        cells.iter().map(|cell| cell.workload).collect()
+    }
+
+    #[test]
+    fn every_shift_has_its_aligned_twin_and_direct_ones_fit_the_device() {
+        for (unit, chunk) in
+            [(Some(512), None), (Some(4096), None), (Some(512), Some(65536)), (Some(4096), Some(16384))]
+        {
+            let cells = cells(unit, chunk);
+            assert!((8..=24).contains(&cells.len()), "{unit:?} {chunk:?}: {}", cells.len());
+            for workload in &cells {
+                let twin =
+                    Workload { options: WorkloadOptions { misalign: Bytes(0), ..workload.options }, ..*workload };
+                assert!(cells.contains(&twin), "{workload} stands alone");
+                let fits = workload.options.misalign.0.is_multiple_of(unit.unwrap());
+                assert!(!workload.cache.direct() || fits, "{workload}");
+                assert_eq!(cells.iter().filter(|other| *other == workload).count(), 1, "{workload} comes twice");
+            }
+        }
+    }
+
+    #[test]
+    fn without_direct_requests_the_buffered_ones_are_left() {
+        let cells = cells(None, None);
+        assert!(!cells.is_empty() && cells.iter().all(|workload| !workload.cache.direct()));
+    }
+}

@@ -1,0 +1,38 @@
+//! `allocation`: what does a write cost that does not find its blocks there?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, Direction, Layout, Pattern, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// Block size of both studies' figures on extension.
+const BLOCK: Bytes = Bytes(64 << 10);
+/// One at a time, and as many as ought to keep a disk busy: whether they are carried out side by side shows there.
+const DEPTHS: [u32; 2] = [1, 8];
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    match ask.capabilities().kind {
+        TargetKind::Folder => {}
+        TargetKind::File | TargetKind::Device | TargetKind::Nothing => {
+            return Err("each case takes a file of its own, and those are made in folders alone: name one".to_string());
+        }
+        TargetKind::Simulated => ask.capabilities().can("layouts")?,
+    }
+    let mut caches = vec![ask.straight()];
+    if caches[0] != Cache::Both && ask.page_cache().is_ok() {
+        caches.push(Cache::Both);
+    }
+    // A file lies on one member.
+    let only_one = u32::from(ask.capabilities().members > 1);
+    let mut cells = Vec::new();
+    for cache in caches {
+        for iodepth in DEPTHS {
+            let writing = Workload { cache, ..ask.workload(Pattern::Sequential, Direction::Write, BLOCK, iodepth) };
+            let options =
+                |layout: &Layout| WorkloadOptions { layout: *layout, members: only_one, ..WorkloadOptions::default() };
+            let of = |layout: &Layout| Workload { options: options(layout), ..writing };
+            cells.extend(Layout::ALL.iter().map(of).map(PlannedCell::plain));
+        }
+    }
+    Ok(cells)
+}

@@ -1,0 +1,28 @@
+//! Holds the rows of `allocation`, as `halfpower report --json` gives them.
+
+use halfpower_spec::{Cache, Layout};
+use serde::Serialize;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rows {
+    /// Sequential writes into files that are there in different ways.
+    pub allocation: Vec<AllocationRow>,
+}
+
+/// Writes into a file that is there in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AllocationRow {
+    /// How the file is there when they begin.
+    pub case: Layout,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Mean throughput in MB/s, with the closing flush where it is buffered.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}

@@ -1,0 +1,150 @@
+//! What are the parts of a buffered request's processor time? Cells of a walk of block sizes enter, three terms a
+//! direction leave: the call, the copy of each byte, and what the kernel does besides for each 64 KiB.
+//!
+//! Source: Chung, Gray, Worthington, Horst (2000), section 8.2. The first two are charged to the process and come from
+//! a line over block sizes; the third is what the soaker lost beyond that charge.
+
+use halfpower_spec::{Direction, Pass};
+use serde::Serialize;
+
+use halfpower_analyse::ExperimentCell;
+use halfpower_analyse::costs;
+use halfpower_analyse::{Bound, CellFinding, Cost, Interval};
+use halfpower_text::format;
+
+/// A page of memory: smaller writes read it first, which is no part of these terms.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+/// The unit of the third term: what the papers' systems wrote behind at a time.
+const UNIT_BYTES: f64 = 65_536.0;
+
+/// The terms of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BufferedCostRow {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Charged for a request whatever its size, in microseconds.
+    pub call_us: Interval,
+    /// Charged for each byte, in nanoseconds: the copy, and what is done for each page.
+    pub copy_ns_per_byte: Interval,
+    /// Spent on each 64 KiB and charged to nobody: interrupts, reading ahead, writing behind; `null` without the
+    /// soaker's pass.
+    pub behind_us_per_64kib: Option<Interval>,
+    /// Block size from which direct requests cost the processor less; `null` where the intervals do not show it.
+    pub break_even_bytes: Option<f64>,
+    /// Who is cheaper.
+    pub cheaper: Cheaper,
+    /// The bound of the cost that says so: the soaker's, and where that tells nothing the charge alone.
+    pub cheaper_by: Option<Bound>,
+}
+
+/// Whose requests cost the processor less, as far as the intervals carry it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cheaper {
+    /// Buffered ones up to a size, direct ones from there on.
+    DirectFromASize,
+    /// Direct ones at any size.
+    Direct,
+    /// Buffered ones at any size.
+    Buffered,
+    /// There is no telling.
+    Unknown,
+}
+
+/// The terms of reads and of writes, where the walk allows a line.
+pub(crate) fn terms(cells: &[&ExperimentCell]) -> Vec<BufferedCostRow> {
+    let whole = |cell: &&&ExperimentCell| cell.workload.options.is_default() && cell.workload.bs.0 >= PAGE_BYTES;
+    let walk: Vec<&ExperimentCell> = cells.iter().filter(whole).copied().collect();
+    let findings: Vec<CellFinding> = walk.iter().map(|cell| cell.finding.clone()).collect();
+    let lines = costs(&findings);
+    Direction::ALL.iter().filter_map(|rw| of(*rw, &walk, &lines)).collect()
+}
+
+fn of(rw: Direction, walk: &[&ExperimentCell], lines: &[Cost]) -> Option<BufferedCostRow> {
+    let line = |direct: bool, bound: Bound| {
+        lines.iter().find(|line| line.rw == rw && line.cache.direct() == direct && line.bound == bound)
+    };
+    let charged = line(false, Bound::Charged)?;
+    let verdict = |bound: Bound| {
+        let (cheaper, bytes) = cheaper(line(false, bound)?, line(true, bound)?)?;
+        Some((cheaper, bytes, Some(bound)))
+    };
+    let verdict = verdict(Bound::Soaker).or_else(|| verdict(Bound::Charged));
+    let (cheaper, break_even_bytes, cheaper_by) = verdict.unwrap_or((Cheaper::Unknown, None, None));
+    let copy = charged.marginal_us_per_kib;
+    let ns = |us_per_kib: f64| us_per_kib * 1e3 / 1024.0;
+    Some(BufferedCostRow {
+        rw,
+        call_us: charged.fixed_us,
+        copy_ns_per_byte: Interval { value: ns(copy.value), low: ns(copy.low), high: ns(copy.high) },
+        behind_us_per_64kib: behind(rw, walk),
+        break_even_bytes,
+        cheaper,
+        cheaper_by,
+    })
+}
+
+/// What was spent on 64 KiB beyond the charge: the mean over the soaker's runs, of which one alone tells nothing.
+fn behind(rw: Direction, walk: &[&ExperimentCell]) -> Option<Interval> {
+    let buffered = walk.iter().filter(|cell| cell.finding.rw == rw && !cell.workload.cache.direct());
+    let records = buffered.flat_map(|cell| &cell.records);
+    let soaked = records.filter(|record| record.run.pass == Pass::Soaker && record.cpu.ios > 0);
+    let each = soaked.filter_map(|record| {
+        let lost_ns = record.cpu.soaker.as_ref()?.lost_ns as f64;
+        let bytes = record.cpu.ios as f64 * record.run.workload.bs.0 as f64;
+        Some((lost_ns - record.cpu.charged_ns() as f64) / 1e3 / bytes * UNIT_BYTES)
+    });
+    let each: Vec<f64> = each.collect();
+    (each.len() > 1).then(|| Interval::of_means(&each))
+}
+
+/// Two lines over block size are compared where they begin and by how they rise; `None` where that tells nothing.
+fn cheaper(buffered: &Cost, direct: &Cost) -> Option<(Cheaper, Option<f64>)> {
+    let less = |one: &Interval, other: &Interval| one.high < other.low;
+    let (begins, rises) = (|cost: &Cost| cost.fixed_us, |cost: &Cost| cost.marginal_us_per_kib);
+    // A line through two points fits both, and knows nothing of its error.
+    if buffered.cells.min(direct.cells) <= 2 {
+        return None;
+    }
+    let is_less = |one: &Cost, other: &Cost| [begins, rises].map(|part| less(&part(one), &part(other)));
+    match (is_less(buffered, direct), is_less(direct, buffered)) {
+        ([true, false], [false, true]) => {
+            let gain_us = begins(direct).value - begins(buffered).value;
+            let kib = gain_us / (rises(buffered).value - rises(direct).value);
+            Some((Cheaper::DirectFromASize, Some(kib * 1024.0)))
+        }
+        ([true, true], _) => Some((Cheaper::Buffered, None)),
+        (_, [true, true]) => Some((Cheaper::Direct, None)),
+        _ => None,
+    }
+}
+
+impl BufferedCostRow {
+    /// The row as a clause.
+    pub(crate) fn words(&self) -> String {
+        let (unit, doing) =
+            (format::size(UNIT_BYTES), if self.rw == Direction::Write { "written behind" } else { "read ahead" });
+        let copy = |ns: f64| format!("{} ns", format::two_digits(ns));
+        let behind = match self.behind_us_per_64kib {
+            Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", format::time_us(us.value)),
+            Some(_) => format!(" and nothing that the soaker is sure of for each {unit} {doing}"),
+            None => String::new(),
+        };
+        let by = if self.cheaper_by == Some(Bound::Charged) { " by the charge alone" } else { "" };
+        let cheaper = match (self.cheaper, self.break_even_bytes) {
+            (Cheaper::DirectFromASize, Some(bytes)) => {
+                format!(", so that direct ones cost less from {} on{by}", format::size(bytes))
+            }
+            (Cheaper::Direct, _) => format!(", so that direct ones cost less at any size{by}"),
+            (Cheaper::Buffered, _) => format!(", so that direct ones cost more at any size{by}"),
+            _ => String::new(),
+        };
+        let (call, copy) = (known(self.call_us, format::time_us), known(self.copy_ns_per_byte, copy));
+        format!("a buffered {} costs {call} a call, {copy} a byte{behind}{cheaper}", self.rw)
+    }
+}
+
+/// A value, or its upper end where it may as well be nothing.
+fn known(interval: Interval, words: impl Fn(f64) -> String) -> String {
+    if interval.low > 0.0 { words(interval.value) } else { format!("at most {}", words(interval.high)) }
+}

@@ -1,0 +1,41 @@
+//! Builds studies of one experiment whose truth is known, for the tests.
+
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Experiment, Pass, Question, Workload};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::built::{disk, normal, record_at};
+use crate::study_findings::{StudyFindings, analyse};
+
+/// What the findings say of one experiment whose cells run at these rates in MB/s, three runs each with `noise`.
+pub fn told(experiment: Experiment, cells: &[(Workload, f64)], noise: f64) -> StudyFindings {
+    told_in_rounds(experiment, cells, noise, [1.0; 3])
+}
+
+/// The same where all cells of a round are as many times as fast.
+pub fn told_in_rounds(
+    experiment: Experiment,
+    cells: &[(Workload, f64)],
+    noise: f64,
+    rounds: [f64; 3],
+) -> StudyFindings {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let disk = disk("fixed=80us,rate=500MB/s");
+    let mut records: Vec<Record> = Vec::new();
+    for (workload, mbps) in cells {
+        for (repeat, round) in (0..).zip(rounds) {
+            let rate = mbps * 1e6 * round * (1.0 + noise * normal(&mut random));
+            let mut record = record_at(&disk, *workload, repeat, Pass::Plain, rate);
+            record.run.experiment = Some(experiment);
+            records.push(record);
+        }
+    }
+    let question = Question { experiments: vec![experiment], ..Question::about("d") };
+    analyse(&question, &Environment::default(), &records)
+}
+
+pub fn answer(findings: &StudyFindings) -> &str {
+    assert_eq!(findings.experiments.len(), 1);
+    &findings.experiments[0].answer
+}

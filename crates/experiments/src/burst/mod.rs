@@ -1,0 +1,34 @@
+//! The experiment `burst`.
+
+mod analysis;
+mod plan;
+pub(crate) mod rows;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::data::ExperimentData;
+use crate::definition::Definition;
+use crate::plan::{PlanRequest, PlannedCell};
+use crate::section::Told;
+
+pub(crate) use analysis::measured_link;
+
+pub use rows::Rows;
+
+/// The definition of `burst`.
+pub(crate) struct Burst;
+
+impl Definition for Burst {
+    const QUESTION: &'static str = words::QUESTION;
+    const PAPERS: &'static str = words::PAPERS;
+    type Rows = Rows;
+
+    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+        plan::plan(request)
+    }
+
+    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
+        analysis::tell(data, rows)
+    }
+}

@@ -1,0 +1,129 @@
+//! `durability`: what does it cost to have writes on the medium?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Switch, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// A page, as a log writes it; and what both studies' systems wrote at a time.
+const SIZES: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
+/// Writes after which all is made durable.
+const INTERVALS: [u32; 5] = [1, 4, 16, 64, 256];
+/// Durable writes at once: whether they can share a flush shows there.
+const DEPTH: u32 = 16;
+/// Whether the device's write cache can be switched, by the word that places answer to.
+const WRITE_CACHE: &str = "write cache";
+/// Whether a buffered write can be made to reach the medium before it is done.
+const DURABLE_BUFFERED: &str = "durable buffered writes";
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    let capabilities = ask.capabilities();
+    match capabilities.kind {
+        TargetKind::Nothing => return Err("there is no storage here that could keep anything".to_string()),
+        // A file system before it or a cache in it: without either, every write is durable when it is done.
+        TargetKind::Simulated => capabilities.can(WRITE_CACHE)?,
+        TargetKind::Folder | TargetKind::File | TargetKind::Device => {}
+    }
+    let caches: Vec<Cache> = Cache::ALL.iter().copied().filter(|cache| can(ask, *cache)).collect();
+    let sizes = SIZES.map(|bs| Bytes(bs.0.max(capabilities.direct_unit.map_or(0, |unit| unit.0))));
+    let mut cells = Vec::new();
+    for bs in sizes {
+        cells.extend(caches.iter().map(|cache| write(ask, *cache, bs, 1, WorkloadOptions::default())));
+    }
+    for cache in caches.iter().filter(|cache| cache.direct()) {
+        cells.push(write(ask, *cache, sizes[0], DEPTH, WorkloadOptions::default()));
+    }
+    for cache in caches.iter().filter(|cache| !cache.durable()) {
+        let flushing =
+            |fdatasync| write(ask, *cache, sizes[0], 1, WorkloadOptions { fdatasync, ..WorkloadOptions::default() });
+        cells.extend(INTERVALS.map(flushing));
+    }
+    if capabilities.can(WRITE_CACHE).is_ok() {
+        let shown = [(Cache::Device, sizes[0]), (Cache::Device, sizes[1]), (Cache::Both, sizes[1])];
+        for (cache, bs) in shown.into_iter().filter(|(cache, _)| can(ask, *cache)) {
+            let switched = |write_cache| {
+                write(
+                    ask,
+                    cache,
+                    bs,
+                    1,
+                    WorkloadOptions { write_cache: Some(write_cache), ..WorkloadOptions::default() },
+                )
+            };
+            cells.extend([Switch::On, Switch::Off].map(switched));
+        }
+    }
+    Ok(cells)
+}
+
+/// Which settings cannot be had.
+pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+    let capabilities = ask.capabilities();
+    let direct = if capabilities.direct_unit.is_some() { Ok(()) } else { Err("the target takes none".to_string()) };
+    let settings = [
+        ("direct writes are not measured", direct),
+        ("durable buffered writes (--cache os) are not measured", capabilities.can(DURABLE_BUFFERED)),
+        ("the device's write cache is left as it is", capabilities.can(WRITE_CACHE)),
+    ];
+    settings.into_iter().filter_map(|(what, can)| Some(format!("{what}: {}", can.err()?))).collect()
+}
+
+fn can(ask: &PlanRequest, cache: Cache) -> bool {
+    match cache {
+        Cache::Both => ask.page_cache().is_ok(),
+        Cache::Os => ask.page_cache().is_ok() && ask.capabilities().can(DURABLE_BUFFERED).is_ok(),
+        Cache::Device | Cache::None => ask.capabilities().direct_unit.is_some(),
+    }
+}
+
+/// A sequential write of one thread; one at a time by plain calls, unless the question names another way.
+fn write(ask: &PlanRequest, cache: Cache, bs: Bytes, iodepth: u32, options: WorkloadOptions) -> PlannedCell {
+    let usual = ask.workload(Pattern::Sequential, Direction::Write, bs, iodepth);
+    let engine = match (usual.engine, iodepth) {
+        (EngineName::Auto, 1) => EngineName::Sync,
+        (engine, _) => engine,
+    };
+    PlannedCell::plain(Workload { cache, threads: 1, engine, options, ..usual })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use halfpower_record::{Capabilities, Environment};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn ask(kind: TargetKind, unavailable: &[&str]) -> (Question, Environment) {
+        let unavailable: BTreeMap<_, _> =
+            unavailable.iter().map(|word| (word.to_string(), "it lacks that".to_string())).collect();
+        let direct_unit = Some(Bytes(512));
+        let capabilities =
+            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
+        (question, Environment { capabilities, ..Environment::default() })
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_left_out_and_named() {
+        let (question, environment) = ask(TargetKind::Folder, &[WRITE_CACHE, DURABLE_BUFFERED]);
+        let ask = PlanRequest { question: &question, environment: &environment };
+        let cells = plan(&ask).unwrap();
+        assert!(
+            cells.iter().all(|cell| cell.workload.cache != Cache::Os && cell.workload.options.write_cache.is_none())
+        );
+        assert!(cells.iter().all(|cell| cell.workload.rw.writes()));
+        let missing = missing(&ask);
+        assert!(missing.len() == 2 && missing[1] == "the device's write cache is left as it is: it lacks that");
+    }
+
+    #[test]
+    fn a_simulated_target_without_a_cache_has_nothing_to_measure() {
+        let (question, environment) = ask(TargetKind::Simulated, &[WRITE_CACHE]);
+        assert_eq!(
+            plan(&PlanRequest { question: &question, environment: &environment }),
+            Err("it lacks that".to_string())
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! Holds the rows of `durability`, as `halfpower report --json` gives them.
+
+use halfpower_analyse::Interval;
+use halfpower_spec::{Cache, Switch};
+use serde::Serialize;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rows {
+    /// Writes under different promises of durability.
+    pub durability: Vec<DurabilityRow>,
+}
+
+/// Sequential writes under one promise of durability.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DurabilityRow {
+    /// Cache setting: `os` and `none` are durable write by write.
+    pub cache: Cache,
+    /// Writes after which an fdatasync makes all durable; 0 is none between.
+    pub fdatasync: u32,
+    /// The device's write cache where it was switched.
+    pub write_cache: Option<Switch>,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Mean throughput in MB/s, with all flushes.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Writes a second.
+    pub iops: f64,
+    /// Median latency of a write in microseconds, flushes between writes not in it.
+    pub p50_us: f64,
+    /// 99th percentile of it.
+    pub p99_us: f64,
+    /// Median time of an fdatasync between writes, the mean over runs.
+    pub sync_p50_us: Option<f64>,
+    /// 99th percentile of it, likewise.
+    pub sync_p99_us: Option<f64>,
+    /// Throughput as a share of the same writes without the promise.
+    pub of_plain: Option<Interval>,
+}

@@ -1,0 +1,119 @@
+//! `engines`: what does each way of issuing requests give and cost, at equal work?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// What direct requests are compared by: block size and depth.
+const DIRECT: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (Bytes(4 << 10), 32), (Bytes(64 << 10), 32)];
+/// Block sizes through the page cache, one request after the other from front to back: at random each page fault of a
+/// mapping reads its neighbours too, which later requests would then find, and the work would not be equal.
+const BUFFERED: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
+/// Engines whose difference from each other is in the page cache: a call for each request, or a page fault.
+const THROUGH_THE_CACHE: [EngineName; 2] = [EngineName::Sync, EngineName::Mmap];
+/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+const SOAKER_RUNS: u32 = 2;
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    if ask.capabilities().kind == TargetKind::Nothing {
+        return Err("there is no storage here to compare engines by".to_string());
+    }
+    ask.capabilities().can("engines")?;
+    let can = |name: &EngineName| ask.capabilities().can(&ability(*name)).is_ok();
+    let names = || EngineName::ALL.iter().copied().filter(|name| name.is_for_storage() && can(name));
+    let mut workloads = Vec::new();
+    if let Some(unit) = ask.capabilities().direct_unit {
+        let direct = |name: &EngineName| *name != EngineName::Mmap;
+        for (bs, iodepth) in DIRECT.into_iter().filter(|(bs, _)| bs.0.is_multiple_of(unit.0)) {
+            let names = names().filter(direct).filter(|name| iodepth == 1 || !name.is_in_turn());
+            let reading = |engine| Workload {
+                engine,
+                cache: Cache::Device,
+                ..ask.workload(Pattern::Random, Direction::Read, bs, iodepth)
+            };
+            workloads.extend(names.map(reading));
+        }
+    }
+    if ask.page_cache().is_ok() {
+        for bs in BUFFERED {
+            let names = THROUGH_THE_CACHE.into_iter().filter(can);
+            let reading = |engine| Workload {
+                engine,
+                cache: Cache::Both,
+                ..ask.workload(Pattern::Sequential, Direction::Read, bs, 1)
+            };
+            workloads.extend(names.map(reading));
+        }
+    }
+    if workloads.is_empty() {
+        return Err("there is neither direct I/O nor a page cache to compare engines by".to_string());
+    }
+    let soaker = |workload| PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) };
+    Ok(workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]).collect())
+}
+
+/// Why engines are not among those compared.
+pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+    let why = |name: &EngineName| Some(format!("{name}: {}", ask.capabilities().can(&ability(*name)).err()?));
+    EngineName::ALL.iter().filter_map(why).collect()
+}
+
+fn ability(name: EngineName) -> String {
+    format!("engine {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use halfpower_record::{Capabilities, Environment};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn environment(direct_unit: Option<Bytes>, unavailable: &[(&str, &str)]) -> Environment {
+        let unavailable: BTreeMap<_, _> =
+            unavailable.iter().map(|(word, why)| (word.to_string(), why.to_string())).collect();
+        let kind = TargetKind::Folder;
+        let capabilities =
+            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        Environment { capabilities, ..Environment::default() }
+    }
+
+    fn cells(environment: &Environment) -> Vec<Workload> {
+        let question = Question { experiments: vec![Experiment::Engines], ..Question::about("d") };
+        plan(&PlanRequest { question: &question, environment }).unwrap().iter().map(|cell| cell.workload).collect()
+    }
+
+    #[test]
+    fn engines_are_compared_at_equal_work() {
+        let all = cells(&environment(Some(Bytes(512)), &[]));
+        let asked = |bs: u64, depth, cache| {
+            let alike = |cell: &&Workload| (cell.bs.0, cell.iodepth, cell.cache) == (bs, depth, cache);
+            all.iter().filter(alike).map(|cell| cell.engine).step_by(2).collect::<Vec<_>>()
+        };
+        use EngineName::{IoUring, Iopoll, Libaio, Mmap, Plain, Pool, Sqpoll, Sync};
+        assert_eq!(asked(4096, 1, Cache::Device), [Sync, Pool, IoUring, Plain, Sqpoll, Iopoll, Libaio]);
+        assert_eq!(asked(4096, 32, Cache::Device), [Pool, IoUring, Plain, Sqpoll, Iopoll, Libaio]);
+        assert_eq!(asked(65536, 1, Cache::Both), [Sync, Mmap]);
+        assert!(all.iter().all(|cell| !cell.rw.writes()));
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_left_out_with_its_reason() {
+        let environment = environment(Some(Bytes(512)), &[("engine io_uring_iopoll", "no queues to poll")]);
+        assert!(cells(&environment).iter().all(|cell| cell.engine != EngineName::Iopoll));
+        let question = Question { experiments: vec![Experiment::Engines], ..Question::about("d") };
+        assert_eq!(
+            missing(&PlanRequest { question: &question, environment: &environment }),
+            ["io_uring_iopoll: no queues to poll"]
+        );
+    }
+
+    #[test]
+    fn without_direct_requests_the_page_cache_is_left() {
+        let all = cells(&environment(None, &[]));
+        assert!(!all.is_empty() && all.iter().all(|cell| cell.cache == Cache::Both));
+    }
+}

@@ -1,0 +1,42 @@
+//! Holds the rows of `engines`, as `halfpower report --json` gives them.
+
+use halfpower_spec::{Cache, EngineName, Pattern};
+use serde::Serialize;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rows {
+    /// What each engine gave at equal work.
+    pub engines: Vec<EngineRow>,
+}
+
+/// One engine at one kind of work.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EngineRow {
+    /// The engine that was asked for.
+    pub engine: EngineName,
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Mean throughput in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Median latency in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile of the latency.
+    pub p99_us: f64,
+    /// Processor time a request charged to the process, in microseconds.
+    pub charged_us: f64,
+    /// The same by the soaker, so with interrupts and kernel threads; `null` without its pass.
+    pub soaker_us: Option<f64>,
+}

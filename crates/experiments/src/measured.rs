@@ -1,0 +1,17 @@
+//! Makes of the experiments' rows what the analysis of the path takes from them: the ceilings that they measured.
+
+use halfpower_analyse::{MeasuredCeilings, SharedCeiling};
+use halfpower_spec::Direction;
+
+use crate::table::ExperimentRows;
+use crate::{burst, memory, scaling};
+
+/// What the experiments have measured of the path's ceilings.
+pub(crate) fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
+    let shared = |rw: &Direction| -> Option<SharedCeiling> { scaling::shared_ceiling(&rows.scaling.scaling, *rw) };
+    MeasuredCeilings {
+        memory: memory::measured_copy(&rows.memory.memory),
+        link: burst::measured_link(&rows.burst.burst),
+        shared: Direction::ALL.iter().filter_map(shared).collect(),
+    }
+}

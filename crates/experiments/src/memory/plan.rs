@@ -1,0 +1,78 @@
+//! `memory`: how fast is memory itself, kernel by kernel, by one thread and by all?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, EngineName, Kernel, Rw, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// What a kernel runs over at a time: megabytes, so that a request's own cost does not show.
+const BLOCK: Bytes = Bytes(8 << 20);
+
+/// Every kernel, the loop alone among them, by one thread and by as many as the question names or the machine has
+/// processors.
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    if ask.capabilities().kind == TargetKind::Simulated {
+        return Err("a simulated system has no memory that could be measured: name a folder, or null:".to_string());
+    }
+    let all = match ask.question.threads {
+        0 | 1 => ask.environment.machine.cpus.max(1),
+        asked => asked,
+    };
+    let counts = if all > 1 { vec![1, all] } else { vec![1] };
+    let cell = |kernel, threads| {
+        PlannedCell::plain(Workload {
+            // The kernel says what is read and written; of the target it is neither.
+            rw: Rw::Read,
+            bs: BLOCK,
+            iodepth: 1,
+            threads,
+            cache: Cache::Both,
+            engine: EngineName::Memory,
+            options: WorkloadOptions { kernel: Some(kernel), ..WorkloadOptions::default() },
+            ..Workload::default()
+        })
+    };
+    Ok(Kernel::ALL.iter().flat_map(|kernel| counts.iter().map(|threads| cell(*kernel, *threads))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Capabilities, Environment, Machine};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn environment(cpus: u32, kind: TargetKind) -> Environment {
+        let machine = Machine { cpus, ..Machine::default() };
+        let capabilities = Capabilities { kind, ..Capabilities::default() };
+        Environment { machine, capabilities, ..Environment::default() }
+    }
+
+    fn question(threads: u32) -> Question {
+        Question { experiments: vec![Experiment::Memory], threads, ..Question::about("/data") }
+    }
+
+    fn threads_of(cells: &[PlannedCell]) -> Vec<u32> {
+        let mut threads: Vec<u32> = cells.iter().map(|cell| cell.workload.threads).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    #[test]
+    fn every_kernel_runs_alone_and_on_all_processors() {
+        for (asked, cpus, expected) in [(1, 6, vec![1, 6]), (4, 6, vec![1, 4]), (1, 1, vec![1]), (1, 0, vec![1])] {
+            let (question, environment) = (question(asked), environment(cpus, TargetKind::Folder));
+            let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+            assert_eq!(threads_of(&cells), expected);
+            assert_eq!(cells.len(), Kernel::ALL.len() * expected.len());
+        }
+    }
+
+    #[test]
+    fn a_simulated_system_says_why_not() {
+        let (question, environment) = (question(1), environment(2, TargetKind::Simulated));
+        let why = plan(&PlanRequest { question: &question, environment: &environment }).unwrap_err();
+        assert!(why.contains("no memory"), "{why}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Holds the rows of `memory`, as `halfpower report --json` gives them.
+
+use halfpower_spec::Kernel;
+use serde::Serialize;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rows {
+    /// The speed of memory, kernel by kernel.
+    pub memory: Vec<MemoryRow>,
+}
+
+/// The rate of one memory kernel by so many threads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct MemoryRow {
+    /// Which loop.
+    pub kernel: Kernel,
+    /// Threads that ran it at once, each over memory of its own.
+    pub threads: u32,
+    /// Bytes that all threads read, wrote or copied in a second, in MB/s, the loop's own time taken off. A byte copied
+    /// counts once, as in memspeed; STREAM counts it twice, as read and as written.
+    pub mbps: f64,
+    /// Lower end of the 95% t interval over run means.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}

@@ -1,0 +1,45 @@
+//! `mirror`: what do two copies give, against a stripe of the same two members and against one of them?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell, several_members};
+
+const SEQUENTIAL_BLOCK: Bytes = Bytes(64 << 10);
+const RANDOM_BLOCK: Bytes = Bytes(8 << 10);
+/// 64 KiB to 1 MiB outstanding: the mirror's rule turns at 256 KiB.
+const SEQUENTIAL_DEPTHS: [u32; 5] = [1, 2, 4, 8, 16];
+const RANDOM_DEPTHS: [u32; 4] = [1, 2, 8, 32];
+/// Requests outstanding of writes.
+const WRITE_DEPTH: u32 = 8;
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    several_members(ask, "two copies need two members")?;
+    ask.capabilities().can("copies")?;
+    let one = WorkloadOptions { members: 1, ..WorkloadOptions::default() };
+    let two = |volume_layout| WorkloadOptions {
+        members: 2,
+        volume_layout: Some(volume_layout),
+        ..WorkloadOptions::default()
+    };
+    let mut cells = Vec::new();
+    for options in [one, two(VolumeLayout::Stripe), two(VolumeLayout::Mirror)] {
+        let mut add = |pattern, direction, bs, depth| {
+            cells.push(PlannedCell::plain(Workload { options, ..ask.workload(pattern, direction, bs, depth) }));
+        };
+        for depth in SEQUENTIAL_DEPTHS {
+            add(Pattern::Sequential, Direction::Read, SEQUENTIAL_BLOCK, depth);
+        }
+        for depth in RANDOM_DEPTHS {
+            add(Pattern::Random, Direction::Read, RANDOM_BLOCK, depth);
+        }
+        add(Pattern::Sequential, Direction::Write, SEQUENTIAL_BLOCK, WRITE_DEPTH);
+        add(Pattern::Random, Direction::Write, RANDOM_BLOCK, WRITE_DEPTH);
+    }
+    if ask.capabilities().kind != TargetKind::Simulated {
+        let writing = ask.workload(Pattern::Random, Direction::Write, RANDOM_BLOCK, WRITE_DEPTH);
+        let options = WorkloadOptions { verify: true, ..two(VolumeLayout::Mirror) };
+        cells.push(PlannedCell { repeats: Some(1), ..PlannedCell::plain(Workload { options, ..writing }) });
+    }
+    Ok(cells)
+}

@@ -1,0 +1,107 @@
+//! `processors`: what do several processors bring, and does it matter on which one requests are submitted?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Affinity, Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// Bytes of a small direct request, and how many of them are in flight over all threads: what keeps processors busy.
+const SMALL: Bytes = Bytes(4 << 10);
+const DEPTH: u32 = 32;
+/// Bytes of a buffered request, whose copy keeps a processor busy.
+const COPIED: Bytes = Bytes(64 << 10);
+/// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
+const SOAKER_RUNS: u32 = 2;
+/// Whether one processor can be told from all, and whether that of the interrupts can, by the words that places answer
+/// to.
+const ONE: &str = "one processor";
+const INTERRUPT: &str = "interrupt";
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    let capabilities = ask.capabilities();
+    if capabilities.kind == TargetKind::Nothing {
+        return Err("there is no storage here whose requests processors could share".to_string());
+    }
+    capabilities.can(ONE)?;
+    // Each thread has a part of the target for itself, and every one of them a request at least.
+    let threads = ask.environment.machine.cpus.clamp(2, DEPTH);
+    let usual = [Affinity::All, Affinity::One];
+    let mut seats = usual.to_vec();
+    if capabilities.can(INTERRUPT).is_ok() {
+        seats.extend([Affinity::Interrupt, Affinity::Other]);
+    }
+    let mut workloads = Vec::new();
+    if let Some(unit) = capabilities.direct_unit {
+        let bs = Bytes(SMALL.0.max(unit.0));
+        let reads = |threads: u32| {
+            let usual = ask.workload(Pattern::Random, Direction::Read, bs, DEPTH / threads);
+            Workload { threads, ..usual }
+        };
+        workloads.extend(seats.iter().map(|seat| seated(reads(1), *seat)));
+        workloads.extend(usual.map(|seat| seated(reads(threads), seat)));
+    }
+    if ask.page_cache().is_ok() {
+        let usual_read = ask.workload(Pattern::Sequential, Direction::Read, COPIED, 1);
+        let engine = if usual_read.engine == EngineName::Auto { EngineName::Sync } else { usual_read.engine };
+        let reads = Workload { threads, cache: Cache::Both, engine, ..usual_read };
+        workloads.extend(usual.map(|seat| seated(reads, seat)));
+    }
+    if workloads.is_empty() {
+        return Err("there is neither direct I/O nor a page cache to keep processors busy with".to_string());
+    }
+    let soaker = |workload| PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) };
+    Ok(workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]).collect())
+}
+
+/// Why the interrupts' processor is not set against another.
+pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+    let why = ask.capabilities().can(INTERRUPT).err();
+    why.into_iter().map(|why| format!("the interrupts' processor is not set against another: {why}")).collect()
+}
+
+fn seated(workload: Workload, affinity: Affinity) -> Workload {
+    Workload { options: WorkloadOptions { affinity, ..WorkloadOptions::default() }, ..workload }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use halfpower_record::{Capabilities, Environment, Machine};
+    use halfpower_spec::{Experiment, Question};
+
+    use super::*;
+
+    fn cells(cpus: u32, unavailable: &[&str]) -> Result<Vec<Workload>, String> {
+        let unavailable: BTreeMap<_, _> =
+            unavailable.iter().map(|word| (word.to_string(), "it cannot".to_string())).collect();
+        let direct_unit = Some(Bytes(512));
+        let kind = TargetKind::Folder;
+        let capabilities =
+            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let machine = Machine { cpus, ..Machine::default() };
+        let environment = Environment { capabilities, machine, ..Environment::default() };
+        let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };
+        let cells = plan(&PlanRequest { question: &question, environment: &environment })?;
+        Ok(cells.iter().map(|cell| cell.workload).collect())
+    }
+
+    #[test]
+    fn the_work_is_the_same_on_every_seat() {
+        for cpus in [2, 4, 64] {
+            let cells = cells(cpus, &[]).unwrap();
+            let direct = cells.iter().filter(|cell| cell.cache.direct());
+            assert!(direct.clone().all(|cell| cell.total_depth() == DEPTH), "{cpus}");
+            for affinity in Affinity::ALL {
+                assert!(direct.clone().any(|cell| cell.options.affinity == *affinity), "{cpus} {affinity}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_not_measured() {
+        let seats = cells(2, &[INTERRUPT]).unwrap();
+        assert!(seats.iter().all(|cell| matches!(cell.options.affinity, Affinity::All | Affinity::One)));
+        assert_eq!(cells(1, &[ONE]), Err("it cannot".to_string()));
+    }
+}

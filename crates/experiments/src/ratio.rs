@@ -1,0 +1,215 @@
+//! How many times as fast are some cells as others, and do the runs carry the difference?
+//!
+//! Cells enter; the ratio of their geometric means leaves, with a 95% interval from the scatter of the logarithms of
+//! run means. What a round was faster or slower by in all cells is no scatter (`rounds.rs`). What all cells of an
+//! experiment know of the rest is shared, as in a comparison of two studies.
+
+use crate::rounds::{Rounds, Run};
+use halfpower_analyse::ExperimentCell;
+use halfpower_analyse::Interval;
+use halfpower_analyse::mean;
+use halfpower_analyse::{Estimate, Prior};
+use halfpower_text::format;
+
+/// Factor up to which two rates are as good as one.
+const ALIKE: f64 = 1.1;
+
+/// What the cells of one experiment know of how runs scatter.
+pub(crate) struct Scale {
+    rounds: Rounds,
+    prior: Option<Prior>,
+}
+
+/// One rate over another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    estimate: Estimate,
+    /// Whether any cell was measured more than once, so that chance can be told from effect.
+    known: bool,
+}
+
+impl Scale {
+    /// The scatter that these cells have in common.
+    pub fn of<'a>(cells: impl Iterator<Item = &'a ExperimentCell<'a>>) -> Self {
+        Self::of_runs(&cells.map(ExperimentCell::log_rates_by_round).collect::<Vec<_>>())
+    }
+
+    fn of_runs(cells: &[Vec<Run>]) -> Self {
+        let rounds = Rounds::of(cells);
+        let spread = |runs: &Vec<Run>| {
+            let (variance, freedom) = spread(&rounds.without(runs));
+            (variance * rounds.cost, freedom)
+        };
+        let prior = Prior::of(&cells.iter().map(spread).collect::<Vec<_>>());
+        Self { rounds, prior }
+    }
+
+    /// The same of any figure that each run has one of: a slice for each cell, whatever the rounds.
+    pub fn of_means<'a>(cells: impl Iterator<Item = &'a [f64]>) -> Self {
+        let alone = |means: &[f64]| logs(means).into_iter().map(|log| (0, log)).collect();
+        Self::of_runs(&cells.map(alone).collect::<Vec<_>>())
+    }
+
+    /// How many times the figure of one cell is that of another, by those of their runs.
+    pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<Ratio> {
+        self.ratio(self.of_logs(&logs(over)), self.of_logs(&logs(under)))
+    }
+
+    /// How many times as fast `over` are as `under`; `None` where there are none of either.
+    pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
+        let [over, under] =
+            [over, under].map(|cells| cells.iter().map(|cell| cell.log_rates_by_round()).collect::<Vec<_>>());
+        self.ratio(self.level(&over), self.level(&under))
+    }
+
+    /// A cell's rate in MB/s, the geometric mean of its runs without what their rounds had in common.
+    pub fn mbps(&self, cell: &ExperimentCell) -> f64 {
+        mean(&self.rounds.without(&cell.log_rates_by_round())).exp()
+    }
+
+    /// The standard deviation of a run as a share of its rate, by all cells together; `None` where none was repeated.
+    pub fn deviation(&self) -> Option<f64> {
+        self.prior.map(|prior| prior.pooled().0.sqrt())
+    }
+
+    fn ratio(&self, over: Option<Estimate>, under: Option<Estimate>) -> Option<Ratio> {
+        let known = self.prior.is_some();
+        Some(Ratio { estimate: over?, known }.over(&Ratio { estimate: under?, known }))
+    }
+
+    /// The mean logarithm of the rates of some cells.
+    fn level(&self, cells: &[Vec<Run>]) -> Option<Estimate> {
+        let levels: Vec<Estimate> = cells.iter().filter_map(|runs| self.of_logs(&self.rounds.without(runs))).collect();
+        (!levels.is_empty()).then(|| Estimate::mean(&levels, &[]))
+    }
+
+    fn of_logs(&self, logs: &[f64]) -> Option<Estimate> {
+        let count = logs.len() as f64;
+        let (variance, freedom) = spread(logs);
+        let (variance, freedom) = match &self.prior {
+            None => (0.0, f64::INFINITY),
+            // Of a single run nothing is known but that it is one of many.
+            Some(prior) if freedom == 0 => prior.pooled(),
+            Some(prior) => prior.moderated(variance * self.rounds.cost, freedom),
+        };
+        let error = (variance / count).sqrt();
+        (count > 0.0).then(|| Estimate { log_ratio: logs.iter().sum::<f64>() / count, error, freedom })
+    }
+}
+
+impl Ratio {
+    /// This ratio over another one that rests on other runs.
+    pub fn over(&self, other: &Self) -> Self {
+        let inverse = Estimate { log_ratio: -other.estimate.log_ratio, ..other.estimate };
+        let mean = Estimate::mean(&[self.estimate, inverse], &[]);
+        let estimate = Estimate { log_ratio: 2.0 * mean.log_ratio, error: 2.0 * mean.error, ..mean };
+        Self { estimate, known: self.known && other.known }
+    }
+
+    /// The ratio with its 95% interval; without one where nothing was measured twice.
+    pub fn interval(&self) -> Interval {
+        let Estimate { log_ratio, .. } = self.estimate;
+        let reach = if self.known { self.estimate.reach() } else { 0.0 };
+        Interval { value: log_ratio.exp(), low: (log_ratio - reach).exp(), high: (log_ratio + reach).exp() }
+    }
+
+    /// Whether runs were repeated, so that the interval means something.
+    pub fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Whether it is more than one and chance does not make it so.
+    pub fn is_more(&self) -> bool {
+        self.known && self.interval().low > 1.0
+    }
+
+    /// Whether it is less than one, likewise.
+    pub fn is_less(&self) -> bool {
+        self.known && self.interval().high < 1.0
+    }
+
+    /// Whether the whole interval lies so near to one that nobody has to care, whatever the truth in it is.
+    pub fn is_one(&self) -> bool {
+        let Interval { low, high, .. } = self.interval();
+        self.known && low >= 1.0 / ALIKE && high <= ALIKE
+    }
+
+    /// As a factor: `1.20 times (1.10 to 1.31)`.
+    pub fn times(&self) -> String {
+        let Interval { value, low, high } = self.interval();
+        let [value, low, high] = [value, low, high].map(format::factor);
+        if self.known { format!("{value} times ({low} to {high})") } else { format!("{value} times (by one run each)") }
+    }
+
+    /// As a share: `41% (34% to 49%)`.
+    pub fn share(&self) -> String {
+        let Interval { value, low, high } = self.interval();
+        let [value, low, high] = [value, low, high].map(format::percent);
+        if self.known { format!("{value} ({low} to {high})") } else { format!("{value} (by one run each)") }
+    }
+}
+
+fn logs(means: &[f64]) -> Vec<f64> {
+    means.iter().filter(|mean| **mean > 0.0).map(|mean| mean.ln()).collect()
+}
+
+/// Variance, and the degrees of freedom that it rests on.
+fn spread(values: &[f64]) -> (f64, usize) {
+    let freedom = values.len().saturating_sub(1);
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / freedom.max(1) as f64, freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::built::normal;
+
+    /// The log rates of twelve cells in three rounds of these levels; a quarter of them miss the last, or none does.
+    fn runs(levels: [f64; 3], some_miss: bool, random: &mut Xoshiro256PlusPlus) -> Vec<Vec<Run>> {
+        let mut cell = |reached: usize| -> Vec<Run> {
+            (0..).zip(&levels[..reached]).map(|(round, level)| (round, level + 0.05 * normal(random))).collect()
+        };
+        (0..12).map(|number| cell(if some_miss && number % 4 == 0 { 2 } else { 3 })).collect()
+    }
+
+    /// The ratio of the first cell's level to the mean of the next four.
+    fn ratio(cells: &[Vec<Run>]) -> Ratio {
+        let scale = Scale::of_runs(cells);
+        scale.ratio(scale.level(&cells[..1]), scale.level(&cells[1..cells.len().min(5)])).unwrap()
+    }
+
+    /// 2,000 ratios of cells that are alike: the binomial margin at 95% is ±1%, and the shared scatter is itself only
+    /// known from twelve cells.
+    #[test]
+    fn a_ratio_covers_the_truth_as_often_as_it_says() {
+        for (levels, some_miss, least) in [
+            ([0.0; 3], false, 0.93),
+            ([0.0; 3], true, 0.92),
+            ([0.0, -0.7, 0.4], false, 0.93),
+            ([0.0, -0.7, 0.4], true, 0.92),
+        ] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+            let ratios: Vec<Ratio> = (0..2000).map(|_| ratio(&runs(levels, some_miss, &mut random))).collect();
+            let covers = |ratio: &&Ratio| !ratio.is_more() && !ratio.is_less();
+            let share = ratios.iter().filter(covers).count() as f64 / 2000.0;
+            println!("rounds {levels:?}, some missing {some_miss}: {share}");
+            assert!((least..=0.97).contains(&share), "{levels:?}: {share}");
+            // Rounds of half and of one and a half times the speed hide no more than even ones.
+            let reach = ratios.iter().map(|ratio| ratio.estimate.reach()).sum::<f64>() / 2000.0;
+            assert!(reach < 0.1, "{levels:?}: {reach}");
+        }
+    }
+
+    #[test]
+    fn what_was_measured_once_carries_no_difference() {
+        let cells = [vec![(0, 2f64.ln())], vec![(0, 0.0)]];
+        let ratio = ratio(&cells);
+        assert!((ratio.interval().value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_one());
+        assert_eq!(ratio.times(), "2.00 times (by one run each)");
+    }
+}

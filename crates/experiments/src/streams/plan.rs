@@ -1,0 +1,46 @@
+//! `streams`: what do several sequential streams take from each other, and what random readers from one of them?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Cache, Direction, Pattern, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// Bytes of a request of a stream.
+const BLOCK: Bytes = Bytes(64 << 10);
+/// Streams side by side.
+const STREAMS: [u32; 5] = [1, 2, 4, 8, 16];
+/// Requests in flight past the page cache, of all streams together, so that only their places differ.
+const DEPTH: u32 = 16;
+/// Random readers beside one stream.
+const READERS: [u32; 3] = [0, 1, 4];
+/// Requests that the stream among random readers keeps in flight.
+const DEPTH_AMONG_READERS: u32 = 4;
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    ask.capabilities().can("streams")?;
+    if ask.capabilities().kind == TargetKind::Nothing {
+        return Err("there is no storage here that streams could share".to_string());
+    }
+    let most = u64::from(STREAMS[STREAMS.len() - 1]);
+    let (span, needed) = (ask.capabilities().span, most * BLOCK.0);
+    if span.0 < needed {
+        return Err(format!("the target holds {span}, and {most} streams take {}", Bytes(needed)));
+    }
+    let reading = |cache: Cache, iodepth: u32, options: WorkloadOptions| {
+        let usual = ask.workload(Pattern::Sequential, Direction::Read, BLOCK, iodepth);
+        PlannedCell::plain(Workload { threads: 1, cache, options, ..usual })
+    };
+    let streams = |streams| WorkloadOptions { streams, ..WorkloadOptions::default() };
+    let readers = |random_readers| WorkloadOptions { random_readers, ..WorkloadOptions::default() };
+    let mut cells = Vec::new();
+    if ask.capabilities().direct_unit.is_some() {
+        cells.extend(STREAMS.map(|count| reading(Cache::Device, DEPTH, streams(count))));
+        cells.extend(READERS.map(|count| reading(Cache::Device, DEPTH_AMONG_READERS, readers(count))));
+    }
+    if ask.page_cache().is_ok() {
+        // One at a time, as a program reads: what lies ahead is the kernel's to fetch.
+        cells.extend(STREAMS.map(|count| reading(Cache::Both, 1, streams(count))));
+        cells.extend(READERS[1..].iter().map(|count| reading(Cache::Both, 1, readers(*count))));
+    }
+    Ok(cells)
+}

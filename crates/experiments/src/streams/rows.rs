@@ -1,0 +1,34 @@
+//! Holds the rows of `streams`, as `halfpower report --json` gives them.
+
+use halfpower_spec::Cache;
+use serde::Serialize;
+
+/// The lists of rows of this experiment; each is a key of the findings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rows {
+    /// Sequential streams side by side, and one among random readers.
+    pub streams: Vec<StreamRow>,
+}
+
+/// Sequential streams side by side, or one among random readers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StreamRow {
+    /// Whether the page cache took part.
+    pub cache: Cache,
+    /// Requests in flight, of all streams together.
+    pub iodepth: u32,
+    /// Sequential streams.
+    pub streams: u32,
+    /// Random readers beside them.
+    pub random_readers: u32,
+    /// Throughput of all streams together in MB/s.
+    pub mbps: f64,
+    /// Lower end of its 95% interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The same as a share of a single stream alone; `None` where that is not known.
+    pub of_one: Option<f64>,
+    /// Requests of 8 KiB a second that all random readers got.
+    pub readers_iops: Option<f64>,
+}

@@ -1,0 +1,33 @@
+//! `zones`: how fast is each part of the target, from its first byte to its last?
+
+use halfpower_record::TargetKind;
+use halfpower_spec::{Bytes, Direction, Pattern, Region, Workload, WorkloadOptions};
+
+use crate::plan::{PlanRequest, PlannedCell};
+
+/// Places that are looked at.
+const PLACES: u64 = 32;
+/// Large enough that the medium and not the request is measured.
+const BLOCK: Bytes = Bytes(1 << 20);
+
+pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+    ask.capabilities().can("places")?;
+    if ask.capabilities().kind == TargetKind::Nothing {
+        return Err("there is no storage here whose parts could differ".to_string());
+    }
+    let span = ask.capabilities().span.0;
+    let part = span / PLACES / BLOCK.0 * BLOCK.0;
+    if part == 0 {
+        return Err(format!("the target holds {} and {PLACES} places of {BLOCK} are wanted", Bytes(span)));
+    }
+    // A run that came round to its beginning would meet what a cache has kept.
+    let at = |backend: u64| Region { from: Bytes(backend * part), bytes: Bytes(part) };
+    let reading = ask.workload(Pattern::Sequential, Direction::Read, BLOCK, 4);
+    let cell = |backend| {
+        PlannedCell::plain(Workload {
+            options: WorkloadOptions { region: Some(at(backend)), ..WorkloadOptions::default() },
+            ..reading
+        })
+    };
+    Ok((0..PLACES).map(cell).collect())
+}

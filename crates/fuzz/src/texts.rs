@@ -1,0 +1,79 @@
+//! Feeds text to the parsers of targets, quantities and simulated systems.
+
+use std::io;
+use std::path::Path;
+
+use halfpower_measure::SimulatedTarget;
+use halfpower_spec::{
+    Bytes, Nanos, ParseError, Rate, Region, SimulatedDisk, SimulatedSystem, Target, bytes_axis, count_axis,
+};
+
+/// How the TOML of a machine is had.
+fn read(name: &Path) -> io::Result<String> {
+    let shipped = halfpower_model::systems().iter().find(|system| Some(system.name) == name.to_str());
+    shipped.map(|system| system.text.to_string()).ok_or_else(|| io::Error::other("there is no such machine"))
+}
+
+/// A target's text.
+///
+/// # Panics
+/// Where what is printed of it is not read as the same.
+pub fn target(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match Target::parse(&text, read) {
+        Ok(target) => {
+            let printed = target.to_string();
+            assert_eq!(Target::parse(&printed, read).as_ref(), Ok(&target), "{printed}");
+            if let Target::System(system) = &target {
+                // A machine that cannot be is refused in a sentence.
+                let _ = SimulatedTarget::system(system, None, None);
+            }
+        }
+        Err(error) => told(&error),
+    }
+}
+
+/// A size, a time, a rate, a region, or a list of values.
+///
+/// # Panics
+/// Where what is printed of it is not read as the same.
+pub fn quantity(bytes: &[u8]) {
+    let text = &*String::from_utf8_lossy(bytes);
+    match text.parse::<Bytes>() {
+        Ok(bytes) => assert_eq!(bytes.to_string().parse(), Ok(bytes)),
+        Err(error) => told(&error),
+    }
+    match text.parse::<Nanos>() {
+        Ok(time) => assert_eq!(time.to_string().parse(), Ok(time)),
+        Err(error) => told(&error),
+    }
+    match text.parse::<Rate>() {
+        Ok(rate) => assert!(rate.to_string().parse::<Rate>().is_ok_and(|again| again.0.is_finite()), "{rate}"),
+        Err(error) => told(&error),
+    }
+    match text.parse::<Region>() {
+        Ok(region) => assert_eq!(region.to_string().parse(), Ok(region)),
+        Err(error) => told(&error),
+    }
+    if let Err(error) = bytes_axis(text) {
+        told(&error);
+    }
+    if let Err(error) = count_axis(text) {
+        told(&error);
+    }
+}
+
+/// The TOML of a simulated disk, machine or calibrated device.
+pub fn system(bytes: &[u8]) {
+    let text = &*String::from_utf8_lossy(bytes);
+    if let Err(error) = SimulatedDisk::from_toml("fuzzed.toml", text) {
+        told(&error);
+    }
+    if let Err(error) = SimulatedTarget::system(&SimulatedSystem::new("fuzzed.toml", text), None, None) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+fn told(error: &ParseError) {
+    assert!(!error.to_string().is_empty());
+}

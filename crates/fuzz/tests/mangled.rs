@@ -1,0 +1,172 @@
+//! Feeds thousands of mangled texts and files to every reader: none panics, hangs or takes a GiB.
+//!
+//! `HALFPOWER_FUZZ_CASES` is how many of each the long lane tries.
+
+mod seeds;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Words that readers stumble over.
+const WORDS: [&str; 28] = [
+    "0",
+    "-1",
+    "1",
+    "4294967296",
+    "18446744073709551615",
+    "18446744073709551616",
+    "99999999999999999999999999",
+    "1e308",
+    "1e-308",
+    "NaN",
+    "inf",
+    "-0.0",
+    "0x10",
+    "\0",
+    "é",
+    "\u{1f4be}",
+    "\n",
+    "\r\n",
+    ",",
+    "=",
+    ":",
+    "..",
+    "\"",
+    "[",
+    "{}",
+    "null",
+    "%",
+    " ",
+];
+
+/// One change of a text.
+#[derive(Debug, Clone)]
+enum Edit {
+    Cut(Index),
+    Remove(Index, usize),
+    Byte(Index, u8),
+    Flip(Index, u8),
+    Word(Index, usize),
+    /// Puts a word in the place of digits.
+    Number(Index, usize),
+    Repeat(Index, usize),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let at = any::<Index>;
+    prop_oneof![
+        1 => at().prop_map(Edit::Cut),
+        3 => (at(), 1..16usize).prop_map(|(at, count)| Edit::Remove(at, count)),
+        3 => (at(), any::<u8>()).prop_map(|(at, byte)| Edit::Byte(at, byte)),
+        3 => (at(), 0..8u8).prop_map(|(at, bit)| Edit::Flip(at, bit)),
+        4 => (at(), 0..WORDS.len()).prop_map(|(at, word)| Edit::Word(at, word)),
+        6 => (at(), 0..WORDS.len()).prop_map(|(at, word)| Edit::Number(at, word)),
+        2 => (at(), 1..64usize).prop_map(|(at, count)| Edit::Repeat(at, count)),
+    ]
+}
+
+fn apply(edit: &Edit, bytes: &mut Vec<u8>) {
+    if bytes.is_empty() {
+        bytes.push(b'0');
+    }
+    let length = bytes.len();
+    match edit {
+        Edit::Cut(at) => bytes.truncate(at.index(length)),
+        Edit::Remove(at, count) => {
+            let from = at.index(length);
+            drop(bytes.drain(from..(from + count).min(length)));
+        }
+        Edit::Byte(at, byte) => bytes[at.index(length)] = *byte,
+        Edit::Flip(at, bit) => bytes[at.index(length)] ^= 1 << bit,
+        Edit::Word(at, word) => {
+            let from = at.index(length);
+            bytes.splice(from..from, WORDS[*word].bytes());
+        }
+        Edit::Number(at, word) => {
+            let from = at.index(length);
+            let Some(from) = (from..length).find(|at| bytes[*at].is_ascii_digit()) else { return };
+            let end = (from..length).find(|at| !bytes[*at].is_ascii_digit()).unwrap_or(length);
+            bytes.splice(from..end, WORDS[*word].bytes());
+        }
+        Edit::Repeat(at, count) => {
+            let from = at.index(length);
+            let again = bytes[from..(from + count).min(length)].to_vec();
+            bytes.splice(from..from, again);
+        }
+    }
+}
+
+/// A seed with some changes; now and then bytes of no sense at all.
+fn mangled(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let changed = (prop::sample::select(seeds), prop::collection::vec(edit(), 0..8));
+    let changed = changed.prop_map(|(mut bytes, edits)| {
+        edits.iter().for_each(|edit| apply(edit, &mut bytes));
+        bytes
+    });
+    prop_oneof![19 => changed, 1 => prop::collection::vec(any::<u8>(), 0..200)]
+}
+
+/// Memory beyond what the tests themselves take: no single entry may ask for more.
+const MOST_BYTES: u64 = 3 << 29;
+
+fn feed(seeds: Vec<Vec<u8>>, cases: u32, entry: fn(&[u8])) {
+    let limit = rustix::process::Rlimit { current: Some(MOST_BYTES), maximum: Some(MOST_BYTES) };
+    rustix::process::setrlimit(rustix::process::Resource::As, limit).unwrap();
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let fed = TestRunner::new_with_rng(config, seeded()).run(&mangled(seeds), |bytes| {
+        entry(&bytes);
+        Ok(())
+    });
+    if let Err(error) = fed {
+        panic!("{error}");
+    }
+}
+
+/// The quick lane tries the same cases every time; the long lane others.
+fn seeded() -> prop::test_runner::TestRng {
+    let algorithm = prop::test_runner::RngAlgorithm::ChaCha;
+    match std::env::var("HALFPOWER_FUZZ_CASES") {
+        Ok(_) => prop::test_runner::TestRng::from_seed(algorithm, &rand_seed()),
+        Err(_) => prop::test_runner::TestRng::deterministic_rng(algorithm),
+    }
+}
+
+/// From `HALFPOWER_FUZZ_SEED`, or the clock; printed, so that a failure can be had again.
+fn rand_seed() -> [u8; 32] {
+    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let number = std::env::var("HALFPOWER_FUZZ_SEED").ok().map_or_else(clock, |text| text.parse().unwrap());
+    println!("HALFPOWER_FUZZ_SEED={number}");
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    seed
+}
+
+fn long_cases() -> u32 {
+    std::env::var("HALFPOWER_FUZZ_CASES").map_or(100_000, |cases| cases.parse().unwrap())
+}
+
+macro_rules! entries {
+    ($($name:ident, $long:ident: $seeds:expr, $quick:literal, $entry:path;)+) => { $(
+        #[test]
+        fn $name() {
+            feed($seeds, $quick, $entry);
+        }
+
+        #[test]
+        #[ignore = "long: as many cases as HALFPOWER_FUZZ_CASES says"]
+        fn $long() {
+            feed($seeds, long_cases(), $entry);
+        }
+    )+ };
+}
+
+entries! {
+    targets, targets_long: seeds::targets(), 4000, halfpower_fuzz::target;
+    quantities, quantities_long: seeds::quantities(), 8000, halfpower_fuzz::quantity;
+    systems, systems_long: seeds::systems(), 2000, halfpower_fuzz::system;
+    traces, traces_long: seeds::traces(), 4000, halfpower_fuzz::sqlio_trace;
+    study_files, study_files_long: seeds::study_files(), 500, halfpower_fuzz::study_file;
+    study_json, study_json_long: seeds::study_json(), 1000, halfpower_fuzz::records;
+    trees, trees_long: seeds::trees(), 200, halfpower_fuzz::sysfs;
+}

@@ -1,0 +1,295 @@
+//! Drives all lanes of a run, each on a thread of its own, and gives up on those that do not come back.
+//!
+//! No lane can hang the run: one that cannot start, fails or panics ends it with an error; one whose target does not
+//! answer is left behind with its engine, and its requests are counted as unanswered.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use halfpower_engine::{EngineError, Errno};
+use halfpower_record::{LaneRecord, LaneRole};
+use halfpower_spec::{Nanos, Run, Workload};
+
+use crate::offsets::Offsets;
+use crate::schedule::Schedule;
+use crate::target_backend::{Account, Lane, Prepared, Spent};
+use crate::window::{Pauses, Tally, Terms, Window};
+use crate::{MeasureError, background_readers};
+
+/// How often a wish to stop and the silence of a target are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long lanes may take to end once the user has asked for it.
+const AFTER_STOP: Duration = Duration::from_secs(10);
+
+/// What a lane did.
+pub(crate) struct Driven {
+    pub role: LaneRole,
+    cpu: Option<usize>,
+    pub tally: Tally,
+    /// Whether its target stopped to answer.
+    pub is_lost: bool,
+}
+
+impl Driven {
+    pub(crate) fn record(&self) -> LaneRecord {
+        let Self { role, cpu, tally, .. } = self;
+        let elapsed_ns = tally.end.0 - tally.start.0;
+        LaneRecord { role: *role, cpu: cpu.map(|cpu| cpu as u32), elapsed_ns, bytes: tally.bytes, ios: tally.ios }
+    }
+}
+
+/// How a lane ended; its engine comes along, so that closing it is not in the account.
+type Ended = (Option<Lane>, Result<Tally, MeasureError>);
+
+/// Whether the windows may open.
+#[derive(Clone, Copy, PartialEq)]
+enum Gate {
+    Closed,
+    Open,
+    /// The run is off.
+    Locked,
+}
+
+/// What the lanes share with the thread that watches them.
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Ends the workload's lanes.
+    stop: AtomicBool,
+    /// Ends the readers beside them.
+    over: AtomicBool,
+    own_lanes: AtomicUsize,
+    /// Own lanes whose queue has not turned over yet; `None` where windows open with empty queues.
+    cold_lanes: Option<AtomicUsize>,
+    /// Grows as long as any lane gets answers.
+    progress: AtomicU64,
+}
+
+struct State {
+    gate: Gate,
+    ready: usize,
+    ended: Vec<Option<Ended>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_gate(&self, gate: Gate) {
+        self.state().gate = gate;
+        self.changed.notify_all();
+    }
+
+    /// A lane is ready; gives whether its window may open.
+    fn wait_for_gate(&self) -> bool {
+        let mut state = self.state();
+        state.ready += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.gate == Gate::Closed);
+        state.unwrap_or_else(PoisonError::into_inner).gate == Gate::Open
+    }
+
+    fn end(&self, index: usize, role: LaneRole, ended: Ended) {
+        let failed = ended.1.is_err();
+        if failed {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if failed || role == LaneRole::Own && self.own_lanes.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        self.state().ended[index] = Some(ended);
+        self.changed.notify_all();
+    }
+
+    /// Waits until `done`, looks up every now and then, and ends early where `give_up` says so then.
+    fn wait(&self, done: impl Fn(&State) -> bool, mut give_up: impl FnMut() -> bool) {
+        let mut state = self.state();
+        while !done(&state) {
+            let waited = self.changed.wait_timeout(state, LOOK);
+            let (next, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            if timeout.timed_out() && give_up() {
+                return;
+            }
+        }
+    }
+}
+
+/// Opens all windows at once and closes the account when the last has closed.
+///
+/// # Errors
+/// Where a thread cannot start, a lane fails or panics, or the user stops a lane that does not come back.
+pub(crate) fn drive(
+    prepared: Prepared,
+    run: &Run,
+    account: &mut dyn Account,
+    stop: &AtomicBool,
+) -> Result<(Vec<Driven>, Spent), MeasureError> {
+    let Prepared { lanes, flush, silence, warms_up, .. } = prepared;
+    let terms = Terms { runtime: run.runtime, flush, pauses: Pauses::of(&run.workload.options) };
+    let identities: Vec<_> = lanes.iter().map(|lane| (lane.role, lane.cpu, lane.depth)).collect();
+    let own_lanes = lanes.iter().filter(|lane| lane.role == LaneRole::Own).count();
+    let shared = Arc::new(Shared {
+        state: Mutex::new(State { gate: Gate::Closed, ready: 0, ended: lanes.iter().map(|_| None).collect() }),
+        changed: Condvar::new(),
+        stop: AtomicBool::new(stop.load(Ordering::Relaxed)),
+        over: AtomicBool::new(false),
+        // Readers beside the workload read as long as it lasts.
+        own_lanes: AtomicUsize::new(own_lanes),
+        cold_lanes: warms_up.then(|| AtomicUsize::new(own_lanes)),
+        progress: AtomicU64::new(0),
+    });
+    start(&shared, lanes, run, terms)?;
+    let count = identities.len();
+    let has_ended = |state: &State| state.ended.iter().flatten().count();
+    let mut stopping = Stopping::new(&shared, stop);
+    shared.wait(|state| state.ready + has_ended(state) >= count, || stopping.is_overdue());
+    if shared.state().ready < count {
+        shared.set_gate(Gate::Locked);
+        let mut state = shared.state();
+        let failed = state.ended.iter_mut().filter_map(Option::take).find_map(|(_, outcome)| outcome.err());
+        return Err(failed.unwrap_or(MeasureError::Interrupted));
+    }
+    account.begin();
+    shared.set_gate(Gate::Open);
+    let mut watch = silence.map(|silence| Watch::new(&shared, run.runtime, silence));
+    let all_ended = |state: &State| has_ended(state) == count;
+    shared.wait(all_ended, || stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent));
+    let spent = account.end();
+    shared.stop.store(true, Ordering::Relaxed);
+    shared.over.store(true, Ordering::Relaxed);
+    let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
+    let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
+        Some((_, outcome)) => Ok(Driven { role, cpu, tally: outcome?, is_lost: false }),
+        None => Ok(Driven { role, cpu, tally: unanswered(run.runtime, depth), is_lost: true }),
+    });
+    Ok((driven.collect::<Result<Vec<_>, MeasureError>>()?, spent))
+}
+
+/// Starts a thread for each lane; where one cannot start, those before it end again.
+fn start(shared: &Arc<Shared>, lanes: Vec<Lane>, run: &Run, terms: Terms) -> Result<(), MeasureError> {
+    let count = lanes.len();
+    halfpower_os::address_space::admits_threads(count).map_err(|what| MeasureError::Thread { what })?;
+    for (index, mut lane) in lanes.into_iter().enumerate() {
+        let (shared_here, run) = (Arc::clone(shared), *run);
+        let work = move || {
+            let role = lane.role;
+            let outcome = catch_unwind(AssertUnwindSafe(|| drive_lane(&mut lane, index, &run, terms, &shared_here)));
+            let ended = match outcome {
+                Ok(outcome) => (Some(lane), outcome),
+                // What a panic leaves of an engine is in no state to be closed.
+                Err(panic) => {
+                    std::mem::forget(lane);
+                    (None, Err(MeasureError::Thread { what: format!("panicked: {}", said_by(&*panic)) }))
+                }
+            };
+            shared_here.end(index, role, ended);
+        };
+        if let Err(error) = Builder::new().name(format!("lane {index}")).spawn(work) {
+            shared.set_gate(Gate::Locked);
+            let what = format!(
+                "could not be started ({error}; {index} of {count} were): allow more processes or memory (`ulimit -u`, \
+                 `ulimit -v`), or ask for fewer --threads"
+            );
+            return Err(MeasureError::Thread { what });
+        }
+    }
+    Ok(())
+}
+
+/// One lane from its thread's start to the end of its window.
+fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &Shared) -> Result<Tally, MeasureError> {
+    let (workload, terms, stop): (Workload, Terms, &AtomicBool) = match lane.role {
+        LaneRole::Own => (run.workload, terms, &shared.stop),
+        LaneRole::Random => (background_readers::reader(&run.workload), terms.of_reader(), &shared.over),
+    };
+    let seed = run.seed.wrapping_add(index as u64);
+    let pinned = lane.cpu.map_or(Ok(()), halfpower_os::processor::pin_this_thread);
+    pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
+    lane.engine.settle()?;
+    // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
+    let offsets = Offsets::new(&workload, &lane.range, lane.once, seed);
+    let schedule = workload.rate.map(|arrival| Schedule::new(arrival, seed));
+    if schedule.is_some() || terms.pauses.thinktime > Nanos(0) {
+        halfpower_os::clock::wake_promptly();
+    }
+    let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
+    let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
+    let window = window.watched(&shared.progress).warmed_up(cold_lanes);
+    if !shared.wait_for_gate() {
+        return Err(MeasureError::Interrupted);
+    }
+    Ok(window.run()?)
+}
+
+/// What a panic said.
+fn said_by(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_string())
+}
+
+/// The tally of a lane that did not come back: all that it had in flight is unanswered, the rest is not known.
+fn unanswered(runtime: Nanos, depth: u32) -> Tally {
+    Tally { end: runtime, errors: vec![(Errno::UNANSWERED, u64::from(depth))], step_ns: 1_000_000, ..Tally::default() }
+}
+
+/// The user's wish to stop, handed on to the lanes.
+struct Stopping<'a> {
+    shared: &'a Shared,
+    stop: &'a AtomicBool,
+    since: Option<Instant>,
+}
+
+impl<'a> Stopping<'a> {
+    fn new(shared: &'a Shared, stop: &'a AtomicBool) -> Self {
+        Self { shared, stop, since: None }
+    }
+
+    /// Whether lanes have had time enough to end since.
+    fn is_overdue(&mut self) -> bool {
+        if !self.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.over.store(true, Ordering::Relaxed);
+        self.since.get_or_insert_with(Instant::now).elapsed() > AFTER_STOP
+    }
+}
+
+/// Whether a target answers: after the window's end it may be silent for so long.
+struct Watch<'a> {
+    shared: &'a Shared,
+    silence: Duration,
+    /// The instant of the last answer, at the earliest the window's end.
+    last: Instant,
+    seen: (u64, u64),
+}
+
+impl<'a> Watch<'a> {
+    fn new(shared: &'a Shared, runtime: Nanos, silence: Nanos) -> Self {
+        let in_days = Duration::from_secs(365 * 86_400);
+        let window = Duration::from_nanos(runtime.0).min(in_days);
+        Self { shared, silence: Duration::from_nanos(silence.0), last: Instant::now() + window, seen: (0, 0) }
+    }
+
+    fn is_silent(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.last {
+            return false;
+        }
+        // A flush has a single answer, and may be long: what the kernel writes back meanwhile is progress too.
+        let seen = (self.shared.progress.load(Ordering::Relaxed), halfpower_os::page_cache::written_back_pages());
+        if seen != self.seen {
+            (self.seen, self.last) = (seen, now);
+        }
+        now - self.last > self.silence
+    }
+}
+
+#[cfg(test)]
+mod tests;

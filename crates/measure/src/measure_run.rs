@@ -1,0 +1,72 @@
+//! Measures one run, from the prepared target to its record.
+//!
+//! A run and a target enter. Each lane gets a thread; all open their windows together, and the processors'
+//! account spans from before the first submission to after the last reaping.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use halfpower_record::{Cpu, LaneRecord, LaneRole, Record};
+use halfpower_spec::Run;
+
+use crate::MeasureError;
+use crate::drive::{Driven, drive};
+use crate::sum::Sum;
+use crate::target_backend::{Prepared, TargetBackend};
+
+/// Measures one run.
+///
+/// # Errors
+/// [`MeasureError::Interrupted`] when `stop` was set while it ran; otherwise what kept the run from being
+/// measured. Requests that fail are not errors: they are in the record.
+pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
+    let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
+    backend.admits(&run.workload)?;
+    let harness_ns_per_io = backend.harness_ns_per_io(run.workload.iodepth);
+    let prepared = backend.prepare(run, stop)?;
+    let mut account = backend.account(run.pass)?;
+    let Prepared { engine, cached_bytes, span_bytes, .. } = prepared;
+    let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(MeasureError::Interrupted);
+    }
+    let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
+    let mut sum = Sum::of(&own);
+    beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
+    sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
+    let of_readers = beside.iter().map(Driven::record).chain(spent.beside);
+    let lanes: Vec<LaneRecord> = own.iter().map(Driven::record).chain(of_readers).collect();
+    let beside_ios: u64 = lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum();
+    let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
+    // A target that does not answer is not asked again.
+    if !own.iter().any(|lane| lane.is_lost) {
+        for (kind, count) in backend.read_back(run, stop)? {
+            *sum.errors.entry(kind).or_default() += count;
+        }
+    }
+    Ok(Record {
+        run: *run,
+        engine,
+        span_bytes,
+        started_unix_ms,
+        spent_ns: backend.clock_ns() - started_ns,
+        elapsed_ns: sum.elapsed_ns,
+        flush_ns: sum.flush_ns,
+        bytes: sum.bytes,
+        ios: sum.ios,
+        read_ios: sum.read_ios,
+        short_transfers: sum.short_transfers,
+        overdue_ios: sum.overdue_ios,
+        achieved_depth: sum.depth,
+        cpu: Cpu { ios: submitted, ..spent.cpu },
+        latency: sum.latency,
+        errors: sum.errors,
+        syncs: sum.syncs,
+        lanes,
+        series: sum.series,
+        harness_ns_per_io,
+        cached_bytes,
+        noise: spent.noise,
+        anatomy: spent.anatomy,
+        discarded: Vec::new(),
+    })
+}

@@ -1,0 +1,151 @@
+//! Accounts for what a run cost the processors: charged, spent by the machine, and lost by the soaker.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use halfpower_os::processor::{self, Baseline, Charged, SoakerReading, Times};
+use halfpower_os::trace::{self, Tracer};
+use halfpower_record::{Anatomy, Cpu, CpuTimes, Soaker};
+use halfpower_spec::Pass;
+
+use super::noise::{NoiseProbe, NoiseSnapshot};
+use crate::target_backend::{Account, Spent};
+use crate::{MeasureError, anatomy};
+
+/// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
+const BASELINE: Duration = Duration::from_millis(150);
+
+/// The account of a real machine.
+pub(crate) struct MachineAccount {
+    begun: Instant,
+    charged: Charged,
+    machine: Vec<Times>,
+    soaking: Option<Soaking>,
+    tracing: Option<Tracing>,
+    witness: NoiseProbe,
+    sight: NoiseSnapshot,
+}
+
+/// The trace's side of it.
+struct Tracing {
+    tracer: Tracer,
+    /// The threads that may submit: those that were there when the run began, or when it ended.
+    threads: BTreeSet<u32>,
+}
+
+/// The soaker's side of it.
+struct Soaking {
+    soaker: processor::Soaker,
+    idle: Baseline,
+    begun: SoakerReading,
+}
+
+impl MachineAccount {
+    /// An account for a run of this pass, with a witness of what others do on the devices `witnessed`, and a trace of
+    /// what lies under `devices` (kernel names); the soaker's pass waits for its baseline here.
+    ///
+    /// # Errors
+    /// Where the soaker's threads cannot be started, or there is nothing to trace with.
+    pub(crate) fn new<'a>(
+        pass: Pass,
+        witnessed: &[String],
+        devices: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, MeasureError> {
+        let (mut soaking, mut tracing) = (None, None);
+        match pass {
+            Pass::Plain | Pass::Confirm => {}
+            Pass::Soaker => soaking = Some(Soaking::new().map_err(MeasureError::Account)?),
+            Pass::Traced => tracing = Some(Tracing { tracer: Tracer::new(devices)?, threads: BTreeSet::new() }),
+        }
+        let (begun, charged, sight) = (Instant::now(), Charged::default(), NoiseSnapshot::default());
+        let witness = NoiseProbe::of(witnessed);
+        Ok(Self { begun, charged, machine: Vec::new(), soaking, tracing, witness, sight })
+    }
+}
+
+impl Tracing {
+    fn begin(&mut self) {
+        self.threads = trace::own_threads();
+        // Where that fails the trace is empty, and the anatomy says so.
+        let _ = self.tracer.start();
+    }
+
+    fn end(&mut self) {
+        let _ = self.tracer.stop();
+        self.threads.append(&mut trace::own_threads());
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        match self.tracer.read() {
+            Ok(trace) => anatomy::anatomy(&trace, &self.threads),
+            Err(why) => Anatomy { trouble: Some(why.to_string()), ..Anatomy::default() },
+        }
+    }
+}
+
+impl Soaking {
+    fn new() -> std::io::Result<Self> {
+        let soaker = processor::Soaker::start()?;
+        // The threads take a moment to be moved to their processors; the baseline begins after it.
+        std::thread::sleep(BASELINE / 10);
+        let first = soaker.read();
+        std::thread::sleep(BASELINE);
+        let begun = soaker.read();
+        Ok(Self { idle: begun.baseline_since(&first), begun, soaker })
+    }
+
+    /// Time lost since it began, and the time its own threads were charged in the while.
+    fn lost(&self) -> (Soaker, u64) {
+        let now = self.soaker.read();
+        let lost_ns = now.lost_ns_since(&self.begun, &self.idle).max(0.0) as u64;
+        (Soaker { lost_ns, baseline_share: self.idle.share }, now.threads_ns - self.begun.threads_ns)
+    }
+}
+
+impl Account for MachineAccount {
+    fn begin(&mut self) {
+        self.sight = self.witness.look();
+        self.machine = processor::machine();
+        if let Some(soaking) = &mut self.soaking {
+            soaking.begun = soaking.soaker.read();
+        }
+        if let Some(tracing) = &mut self.tracing {
+            tracing.begin();
+        }
+        self.begun = Instant::now();
+        self.charged = processor::charged();
+    }
+
+    fn end(&mut self) -> Spent {
+        let charged = processor::charged();
+        let span_ns = self.begun.elapsed().as_nanos() as u64;
+        if let Some(tracing) = &mut self.tracing {
+            tracing.end();
+        }
+        let soaked = self.soaking.as_ref().map(Soaking::lost);
+        let machine = processor::machine();
+        let own_user_ns = charged.user_ns - self.charged.user_ns;
+        let soaker_threads_ns = soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns);
+        let cpu = Cpu {
+            span_ns,
+            user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
+            system_ns: charged.system_ns - self.charged.system_ns,
+            machine: machine.iter().zip(&self.machine).map(|(now, then)| since(now, then)).collect(),
+            soaker: soaked.map(|(account, _)| account),
+            ..Cpu::default()
+        };
+        let noise = self.witness.between(&self.sight, &self.witness.look());
+        Spent { cpu, noise, anatomy: self.tracing.as_ref().map(Tracing::anatomy), ..Spent::default() }
+    }
+}
+
+fn since(now: &Times, then: &Times) -> CpuTimes {
+    CpuTimes {
+        user_ns: now.user_ns.saturating_sub(then.user_ns),
+        system_ns: now.system_ns.saturating_sub(then.system_ns),
+        irq_ns: now.irq_ns.saturating_sub(then.irq_ns),
+        softirq_ns: now.softirq_ns.saturating_sub(then.softirq_ns),
+        steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
+        idle_ns: now.idle_ns.saturating_sub(then.idle_ns),
+    }
+}

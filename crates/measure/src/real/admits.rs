@@ -1,0 +1,83 @@
+//! Checks whether a workload can be asked of a real target.
+
+use halfpower_spec::{Bytes, Workload};
+
+use super::members::Members;
+use super::run_volume::{RunLayout, RunVolume};
+use super::{apply_options, memory_lanes, scratch_file};
+use crate::admission::{coherent, fits_direct, fits_readers};
+use crate::read_back;
+use crate::{MeasureError, background_readers};
+
+/// What a check needs to know beside the members.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rights {
+    /// Whether the target was opened to be written.
+    pub writes: bool,
+    /// Main memory of the machine.
+    pub memory_bytes: u64,
+}
+
+/// Whether `workload` can be asked of `members`.
+///
+/// # Errors
+/// A sentence that says why not.
+pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> Result<(), MeasureError> {
+    coherent(workload)?;
+    if memory_lanes::is_memory(workload)? {
+        return Ok(());
+    }
+    let volume = members.run_volume(&workload.options)?;
+    scratch_file::admit(workload, &members.each[..volume.members])?;
+    let devices = members.distinct_devices(volume.members);
+    apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;
+    admits_direct(members, workload, volume)?;
+    let span = volume.span_bytes(members.span_bytes);
+    fits_span(workload, span)?;
+    if workload.options.verify { admits_verification(members, workload, volume, rights) } else { Ok(()) }
+}
+
+fn admits_direct(members: &Members, workload: &Workload, volume: RunVolume) -> Result<(), MeasureError> {
+    if !workload.cache.direct() {
+        return Ok(());
+    }
+    let Some(unit) = members.direct_unit() else {
+        return Err(halfpower_os::OsError::NoDirect { path: members.path() }.into());
+    };
+    fits_direct(workload, unit)?;
+    match volume.layout {
+        RunLayout::Stripe(chunk) if !chunk.0.is_multiple_of(unit.0) => {
+            members.refuse(format!("takes direct I/O in multiples of {unit}: let chunk be one, not {chunk}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether each stream has a block and each reader one of its own size.
+fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureError> {
+    let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.options.streams));
+    let needed = Bytes(workload.bs.0.saturating_mul(streams));
+    let used = workload.options.reached(span);
+    let reached = used.end - used.start;
+    if needed.0 > reached || workload.bs.0 > u64::from(u32::MAX / 2) {
+        let span = Bytes(reached);
+        return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
+    }
+    fits_readers(workload, background_readers::BLOCK, Bytes(reached))
+}
+
+fn admits_verification(
+    members: &Members,
+    workload: &Workload,
+    volume: RunVolume,
+    rights: Rights,
+) -> Result<(), MeasureError> {
+    if members.each.is_empty() {
+        return members.refuse("holds nothing that could be verified: leave --verify out".to_string());
+    }
+    if members.each.iter().any(|member| !member.ours) && !rights.writes {
+        return members.refuse("is only read, and --verify checks what it has written: add --overwrite".to_string());
+    }
+    let span = volume.span_bytes(members.span_bytes);
+    read_back::admit(workload, volume.lanes().len(), span, rights.memory_bytes).or_else(|what| members.refuse(what))
+}

@@ -1,0 +1,43 @@
+//! Finds out which engines the members of a target can be driven with.
+
+use std::collections::BTreeMap;
+
+use halfpower_os::{DataFile, Mode};
+use halfpower_spec::{Cache, EngineName};
+
+/// What is asked for each engine: whether it can carry direct requests, or buffered ones where that is all it can.
+fn usual_cache(name: EngineName) -> Cache {
+    if name == EngineName::Mmap { Cache::Both } else { Cache::Device }
+}
+
+/// Reasons against engines over `files`, by the ability that plans ask for (`engine NAME`).
+pub(crate) fn missing<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<String, String> {
+    let for_storage = EngineName::ALL.iter().copied().filter(|name| name.is_for_storage());
+    let why = |name: EngineName| {
+        let mode = Mode { direct: usual_cache(name).direct(), ..Mode::default() };
+        let asked = files.clone().try_for_each(|file| match file.reopen(mode) {
+            Ok(run_file) => halfpower_engine::available(name, Some(&run_file)),
+            // Without direct I/O there is still what the kernel says.
+            Err(_) => halfpower_engine::available(name, None),
+        });
+        asked.err().map(|why| (format!("engine {name}"), why))
+    };
+    for_storage.filter_map(why).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_what_the_engine_itself_refuses() {
+        let file = DataFile::unnamed_in(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let missing = missing(std::iter::once(&file));
+        assert!(!missing.contains_key("engine sync") && !missing.contains_key("engine mmap"), "{missing:?}");
+        for name in [EngineName::IoUring, EngineName::Sqpoll, EngineName::Libaio] {
+            assert_eq!(missing.get(&format!("engine {name}")).cloned(), halfpower_engine::available(name, None).err());
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Opens the engines of a run on a real target, one for each lane.
+
+use std::sync::Arc;
+
+use halfpower_engine::{AddressMap, EngineSettings, Opened, Volume};
+use halfpower_os::Mode;
+use halfpower_record::LaneRole;
+use halfpower_spec::{EngineName, Pattern, Run, Workload};
+
+use super::apply_options;
+use super::ledgers::Ledgers;
+use super::members::Members;
+use super::run_volume::RunVolume;
+use super::scratch_file::ScratchFile;
+use crate::affinity::processor;
+use crate::target_backend::Lane;
+use crate::{MeasureError, background_readers};
+
+/// What lanes are opened over.
+#[derive(Clone, Copy)]
+pub(super) struct Reached<'a> {
+    pub members: &'a Members,
+    /// The file that the run has for itself; `None` where it goes to the members.
+    pub scratch: Option<&'a ScratchFile>,
+    pub ledgers: Option<&'a Ledgers>,
+    pub volume: RunVolume,
+    /// Seed of the payload.
+    pub seed: u64,
+}
+
+impl Reached<'_> {
+    /// Bytes that offsets are drawn from.
+    pub fn span_bytes(&self) -> u64 {
+        self.scratch.map_or(self.volume.span_bytes(self.members.span_bytes), |scratch| scratch.bytes)
+    }
+
+    /// The members' files of one lane as a volume.
+    ///
+    /// # Errors
+    /// Where a file cannot be opened in this mode.
+    pub fn volume_of(&self, lane: usize, address_map: AddressMap, mode: Mode) -> Result<Volume, MeasureError> {
+        let lanes = self.volume.lanes();
+        let files = lanes[lane].iter().map(|member| match self.scratch {
+            Some(scratch) => scratch.reopen(mode),
+            None => self.members.each[*member].data.reopen(mode),
+        });
+        let ledger = self.ledgers.and_then(|ledgers| ledgers.each.get(lane).map(Arc::clone));
+        Ok(Volume { files: files.collect::<Result<_, _>>()?, address_map, ledger })
+    }
+
+    /// The engine of one lane of `workload`.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn open_lane(
+        &self,
+        workload: &Workload,
+        (lane, seed): (usize, u64),
+        address_map: AddressMap,
+    ) -> Result<Opened, MeasureError> {
+        let Workload { rw, bs, iodepth: depth, cache, engine: name, issuing, options, .. } = *workload;
+        let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
+        let volume = self.volume_of(lane, address_map, mode)?;
+        apply_options::advise(options.fadvise, &volume.files)?;
+        let ledger = volume.ledger.filter(|_| options.verify);
+        let settings = EngineSettings { issuing, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
+        Ok(halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?)
+    }
+
+    /// All lanes of a run, the workload's first, and the engine that carries those. With `once` each block is visited
+    /// once only.
+    ///
+    /// # Errors
+    /// Where one cannot be opened.
+    pub fn open_lanes(&self, run: &Run, once: bool) -> Result<(Vec<Lane>, EngineName), MeasureError> {
+        let Workload { bs, threads, options, .. } = run.workload;
+        let used = options.reached(self.span_bytes());
+        let share = (used.end - used.start) / u64::from(threads);
+        let share = share - share % bs.0;
+        let part = |thread: u64| used.start + share * thread..used.start + share * (thread + 1);
+        let device = self.members.devices.first().and_then(Option::as_deref);
+        let cpu = processor(options.affinity, device).unwrap_or(None);
+        let (reader, volumes) = (background_readers::reader(&run.workload), self.volume.lanes().len());
+        let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
+        let beside = (0..options.random_readers as usize).map(|reader| (reader % volumes, None));
+        let (mut lanes, mut name) = (Vec::new(), run.workload.engine);
+        for (volume, thread) in own.chain(beside) {
+            let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
+            let workload = if thread.is_some() { &run.workload } else { &reader };
+            let seed = run.seed.rotate_left(lanes.len() as u32);
+            let open = || self.open_lane(workload, (volume, seed), self.volume.address_map());
+            let opened = apply_options::open_on(cpu, open)?;
+            if role == LaneRole::Own {
+                name = opened.name;
+            }
+            let range = match workload.rw.pattern() {
+                Pattern::Sequential => part(thread.unwrap_or(0).into()),
+                Pattern::Random => used.clone(),
+            };
+            // A sync engine holds one request at a time; slots that only wait would show as depth.
+            lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
+        }
+        Ok((lanes, name))
+    }
+}

@@ -1,0 +1,93 @@
+//! Lays out our own file: writes it whole before anything of it is read.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use halfpower_engine::{EngineSettings, Errno, Opened};
+use halfpower_os::Mode;
+use halfpower_spec::{Bytes, Direction, EngineName, Nanos, Pattern, Rw, Workload};
+
+use crate::MeasureError;
+use crate::offsets::Offsets;
+use crate::window::{Pauses, Terms, Window};
+
+/// Bytes of a request while laying out; the file is a multiple of it.
+pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
+/// Smallest file that is laid out: the deepest large requests of a study fit into it twice.
+pub(crate) const LEAST_BYTES: u64 = 64 << 20;
+/// Requests in flight while laying out.
+pub(crate) const DEPTH: u32 = 8;
+
+/// The engine that lays out: as quick as it can, whatever the run's own is.
+pub(crate) fn settings(seed: u64) -> EngineSettings {
+    EngineSettings::new(EngineName::Auto, DEPTH, Bytes(BLOCK_BYTES), seed)
+}
+
+/// How a file is opened to be laid out.
+pub(crate) fn mode(direct: bool) -> Mode {
+    Mode { direct, durable: false, write: true }
+}
+
+/// Writes the first `bytes` through the engine that `open` gives, or fewer where that would take longer than `limit`;
+/// gives what was written. `path` is how an error calls the place.
+///
+/// # Errors
+/// Where a write fails, or `stop` was set.
+pub(crate) fn lay_out(
+    path: &Path,
+    bytes: u64,
+    seed: u64,
+    limit: Nanos,
+    stop: &AtomicBool,
+    open: impl Fn() -> Result<Opened, MeasureError>,
+) -> Result<u64, MeasureError> {
+    // The least is written whatever it takes; the limit is for the rest, and what is less than a block comes last.
+    let no_limit = Nanos(u64::MAX / 2);
+    let mut written = 0;
+    for (end, runtime) in [(LEAST_BYTES.min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
+        let is_tail = end - written.min(end) < BLOCK_BYTES;
+        if written >= end || (runtime == Nanos(0) && !is_tail) {
+            continue;
+        }
+        let runtime = if is_tail { no_limit } else { runtime };
+        let bs = Bytes(BLOCK_BYTES.min(end - written));
+        let rw = Rw::of(Pattern::Sequential, Direction::Write);
+        let workload = Workload { rw, bs, iodepth: DEPTH, ..Workload::default() };
+        let mut opened = open()?;
+        let offsets = Offsets::new(&workload, &(written..end), true, seed);
+        let terms = Terms { runtime, flush: true, pauses: Pauses::default() };
+        let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(MeasureError::Interrupted);
+        }
+        if let Some((errno, count)) = tally.errors.first() {
+            let what = format!("{count} writes failed with {} while it was laid out: {}", errno.name(), remedy(*errno));
+            return Err(MeasureError::Target { path: path.to_path_buf(), what });
+        }
+        written += tally.bytes;
+    }
+    Ok(written)
+}
+
+/// What helps against an error of the layout.
+fn remedy(errno: Errno) -> &'static str {
+    match errno {
+        Errno::CANCELED => {
+            "the kernel could start no thread for io_uring, so allow more processes (`ulimit -u`), or add --engine sync"
+        }
+        Errno::TOO_LARGE => "the limit on file sizes (`ulimit -f`) ends it, so raise that, or ask for a smaller --size",
+        _ => "name another place",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_the_process_are_not_blamed_on_the_place() {
+        assert!(remedy(Errno::CANCELED).contains("ulimit -u"));
+        assert!(remedy(Errno::TOO_LARGE).contains("ulimit -f"));
+        assert!(remedy(Errno(5)).contains("another place"));
+    }
+}

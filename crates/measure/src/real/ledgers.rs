@@ -1,0 +1,32 @@
+//! Keeps the ledgers of a target, from run to run.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use halfpower_engine::Ledger;
+
+use super::run_volume::RunVolume;
+
+/// What the units of a target hold, in one layout of its members; another one writes them anew.
+pub(super) struct Ledgers {
+    pub volume: RunVolume,
+    /// One for each lane of a thread.
+    pub each: Vec<Arc<Ledger>>,
+}
+
+impl Ledgers {
+    /// Ledgers in which nothing is known yet, for `span_bytes` a lane.
+    pub fn new(volume: RunVolume, span_bytes: u64) -> Self {
+        let epoch = new_epoch();
+        let each = volume.lanes().iter().map(|_| Arc::new(Ledger::new(span_bytes, epoch))).collect();
+        Self { volume, each }
+    }
+}
+
+/// A number that no other layout has: bytes of an earlier one, whatever its seed, are not taken for this one's.
+fn new_epoch() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    // The standard library draws the keys of a `RandomState` from the system's random numbers.
+    RandomState::new().hash_one(since_1970)
+}

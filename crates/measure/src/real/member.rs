@@ -1,0 +1,242 @@
+//! Opens one path of a target and refuses what must not be done with it.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use halfpower_os::in_use::Substance;
+use halfpower_os::{Alignment, DataFile, Kind};
+use halfpower_record::StudyFile;
+use halfpower_spec::{Bytes, Nanos};
+
+use super::options::RealTargetOptions;
+use super::{layout, page_cache};
+use crate::MeasureError;
+
+/// What a folder is given where no size is asked for.
+pub(super) const USUAL_BYTES: u64 = 1 << 30;
+
+/// A member of a target; of a single path the only one.
+pub(super) struct Member {
+    /// What requests reach.
+    pub data: DataFile,
+    pub kind: Kind,
+    /// Whether the data is our own file, to be laid out.
+    pub ours: bool,
+    /// Where a scratch file may be made.
+    pub scratch: PathBuf,
+    /// What direct requests must be multiples of; `None` where there is no direct I/O.
+    pub alignment: Option<Alignment>,
+    /// Bytes of it that are used.
+    pub span_bytes: u64,
+    /// Bytes a second at which our own file was laid out.
+    pub layout_rate: Option<f64>,
+}
+
+impl Member {
+    /// A folder, a file or a block device. Nothing of any size is written yet.
+    ///
+    /// # Errors
+    /// Where it is none of these, may not be used so, or holds data that nobody gave up.
+    pub fn open(path: &Path, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        let kind = halfpower_os::data_file::kind(path)?;
+        let ours = kind == Kind::Folder;
+        let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
+        let span_bytes = if ours { room_for(path, wanted)? } else { part_of(path, &data, wanted)? };
+        let scratch = scratch_beside(path, kind);
+        Ok(Self { kind, ours, scratch, alignment: data.direct_alignment()?, data, span_bytes, layout_rate: None })
+    }
+
+    /// Lays out our own file with `asked` bytes, or looks at what is there; gives what is to be said of it.
+    ///
+    /// # Errors
+    /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
+    pub fn make_ready(
+        &mut self,
+        asked: u64,
+        wanted: &RealTargetOptions,
+        limit: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<Option<String>, MeasureError> {
+        if !self.ours {
+            return self.fill_where_unwritten(wanted, stop);
+        }
+        self.data.allocate(asked)?;
+        let began = Instant::now();
+        self.span_bytes = self.lay_out(asked, wanted, limit, stop)?;
+        self.layout_rate = Some(self.span_bytes as f64 / began.elapsed().as_secs_f64());
+        let (got, asked) = (self.span_bytes, asked);
+        Ok(if got < asked {
+            let (got, asked) = (Bytes(got), Bytes(asked));
+            Some(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"))
+        } else if wanted.size.is_none() && asked < USUAL_BYTES {
+            let (asked, usual) = (Bytes(asked), Bytes(USUAL_BYTES));
+            Some(format!("the file has {asked} instead of {usual}, so that a quarter of the free space remains"))
+        } else {
+            None
+        })
+    }
+
+    /// Makes sure that reads of what is there reach the medium: a hole, or an extent that was reserved and never written,
+    /// reads as zeros without it. Gives what is to be said.
+    ///
+    /// # Errors
+    /// Where there are such and the file may not be written to.
+    fn fill_where_unwritten(
+        &mut self,
+        wanted: &RealTargetOptions,
+        stop: &AtomicBool,
+    ) -> Result<Option<String>, MeasureError> {
+        let unwritten = self.data.unwritten_bytes(0..self.span_bytes).ok().flatten().filter(|bytes| *bytes > 0);
+        let Some(unwritten) = unwritten else { return Ok(None) };
+        let (lacking, all) = (Bytes(unwritten), Bytes(self.span_bytes));
+        if !wanted.overwrite {
+            let what = format!(
+                "{lacking} of {all} were never written, and reading them measures the file system, not the medium: \
+                 write the file whole, name another, or add --overwrite to have it filled"
+            );
+            return Err(MeasureError::Target { path: self.data.path().to_path_buf(), what });
+        }
+        self.lay_out(self.span_bytes, wanted, Nanos(u64::MAX / 2), stop)?;
+        Ok(Some(format!("the file was filled: {lacking} of {all} had never been written")))
+    }
+
+    /// Writes the first `bytes`, or fewer where that would take longer than `limit`; gives what was written.
+    fn lay_out(
+        &self,
+        bytes: u64,
+        wanted: &RealTargetOptions,
+        limit: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<u64, MeasureError> {
+        // The last part of a file of any length may be less than direct requests can be.
+        let is_direct = self.alignment.is_some_and(|alignment| bytes.is_multiple_of(alignment.offset_bytes.into()));
+        let mode = layout::mode(is_direct);
+        let open = || {
+            let volume = halfpower_engine::Volume::of(Some(self.data.reopen(mode)?));
+            Ok(halfpower_engine::open_volume(volume, layout::settings(wanted.seed))?)
+        };
+        layout::lay_out(self.data.path(), bytes, wanted.seed, limit, stop, open)
+    }
+
+    /// Empties the page cache of the first `bytes` where it holds any, and says what it still holds.
+    ///
+    /// # Errors
+    /// Where dirty pages cannot be written back.
+    pub fn empty_page_cache(&self, bytes: u64) -> Result<Option<u64>, MeasureError> {
+        page_cache::empty(&self.data, bytes, &self.scratch)
+    }
+
+    /// Fills the page cache with this part, and says what it holds of it.
+    ///
+    /// # Errors
+    /// Where the target cannot be read.
+    pub fn fill_page_cache(&self, part: &Range<u64>) -> Result<Option<u64>, MeasureError> {
+        page_cache::fill(&self.data, part)
+    }
+}
+
+/// Refuses members that are one and the same data, by whatever names: they would write over each other.
+pub(super) fn refuse_twice(paths: &[PathBuf], force_in_use: bool) -> Result<(), MeasureError> {
+    let substances: Vec<Option<Substance>> = paths.iter().map(|path| Substance::of(path)).collect();
+    for (at, path) in paths.iter().enumerate() {
+        let refuse = |what: String| Err(MeasureError::Target { path: path.clone(), what });
+        let whole = |path: &PathBuf| path.canonicalize().ok().filter(|path| !path.is_dir());
+        if whole(path).is_some() && paths[..at].iter().any(|other| whole(other) == whole(path)) {
+            return refuse("is named twice, and its members would write over each other: name another one".to_string());
+        }
+        let same = |other: &usize| {
+            let both = substances[at].as_ref().zip(substances[*other].as_ref());
+            both.is_some_and(|(own, other)| own.overlaps(other))
+        };
+        if let Some(other) = (0..at).find(same).filter(|_| !force_in_use) {
+            let other = paths[other].display();
+            return refuse(format!(
+                "is the same data as {other}, and these members would write over each other: name another one, or add \
+                 --force-in-use"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A folder for a scratch file: the target itself, its own, or for a device the system's.
+fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
+    match (kind, path.parent()) {
+        (Kind::Folder, _) => path.to_path_buf(),
+        (Kind::Regular, Some(parent)) if parent != Path::new("") => parent.to_path_buf(),
+        (Kind::Regular, _) => PathBuf::from("."),
+        _ => std::env::temp_dir(),
+    }
+}
+
+/// A file or device that was there before us: written to only where that was allowed aloud.
+fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<DataFile, MeasureError> {
+    let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
+    if wanted.writes && !wanted.overwrite && kind != Kind::Other {
+        return refuse(
+            "holds data that halfpower did not create: writing would lose it, so add --overwrite if it may be lost"
+                .to_string(),
+        );
+    }
+    // What may be overwritten may have to be filled first, also where it is only read then.
+    let writes = wanted.writes || wanted.overwrite && kind == Kind::Regular;
+    if writes && !wanted.force_in_use {
+        refuse_used(path)?;
+    }
+    let data = DataFile::open(path, writes)?;
+    if wanted.writes
+        && kind == Kind::Block
+        && let Some(point) = halfpower_os::mounts::mounted_at(data.device()?)
+    {
+        return refuse(format!("is mounted at {} and is never written to: name another device", point.display()));
+    }
+    Ok(data)
+}
+
+/// Refuses a file or a device whose data somebody else relies on.
+fn refuse_used(path: &Path) -> Result<(), MeasureError> {
+    let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
+    if StudyFile::is_at(path) {
+        return refuse("is a study file of halfpower: name another file, or add --force-in-use to lose it".to_string());
+    }
+    match halfpower_os::in_use::used_by(path) {
+        Ok(Some(used)) => {
+            refuse(format!("{used}: let go of it, name another one, or add --force-in-use if that may lose its data"))
+        }
+        // What cannot be looked at is refused in better words when it is opened.
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+/// Bytes to lay out in a folder: what was asked, or the usual as far as a quarter of the free space remains.
+fn room_for(folder: &Path, wanted: &RealTargetOptions) -> Result<u64, MeasureError> {
+    let free = halfpower_os::data_file::free_bytes(folder)?;
+    let most = free - free / 4;
+    let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
+    let what = match wanted.size {
+        Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
+        Some(size) if size.0 < layout::LEAST_BYTES => {
+            format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::LEAST_BYTES))
+        }
+        _ if bytes < layout::LEAST_BYTES => format!(
+            "has no room for a file of {} ({free} bytes are free): free some, or name another folder",
+            Bytes(layout::LEAST_BYTES)
+        ),
+        _ => return Ok(bytes),
+    };
+    Err(MeasureError::Target { path: folder.to_path_buf(), what })
+}
+
+/// Bytes to use of a file or device: what was asked, or all of it.
+fn part_of(path: &Path, data: &DataFile, wanted: &RealTargetOptions) -> Result<u64, MeasureError> {
+    let all = data.size_bytes()?;
+    let what = match wanted.size {
+        _ if all == 0 => "is empty: name a file that holds data, or a folder".to_string(),
+        Some(size) if size.0 > all => format!("holds {} and --size {size} is more: ask for less", Bytes(all)),
+        Some(size) => return Ok(size.0),
+        None => return Ok(all),
+    };
+    Err(MeasureError::Target { path: path.to_path_buf(), what })
+}

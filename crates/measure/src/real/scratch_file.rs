@@ -1,0 +1,171 @@
+//! Makes a file for one run, for writes that do not find their blocks there.
+//!
+//! It has no name, lies in the target's folder, and is gone with the run.
+
+use std::sync::atomic::AtomicBool;
+
+use halfpower_os::{DataFile, Kind, Mode, OsError, RunFile};
+use halfpower_spec::{Bytes, Direction, EngineName, Layout, PageCache, Pattern, Run, Workload};
+
+use super::layout;
+use super::member::Member;
+use crate::MeasureError;
+
+/// How many times as many bytes it may grow to as the window would take at the rate at which the place was laid out:
+/// a window ends by its time, not for want of bytes.
+const ROOM: f64 = 2.0;
+/// The same where a page cache takes the bytes: what it took is flushed within the run.
+const ROOM_BUFFERED: f64 = 1.0;
+
+/// A file for one run.
+pub(super) struct ScratchFile {
+    data: DataFile,
+    layout: Layout,
+    /// Bytes that it may grow to.
+    pub bytes: u64,
+}
+
+impl ScratchFile {
+    /// The file that `run` wants; `None` where it goes to the member's usual one.
+    ///
+    /// # Errors
+    /// Where there is no room, or the file system cannot lay it out so.
+    pub fn of(run: &Run, member: &Member, seed: u64, stop: &AtomicBool) -> Result<Option<Self>, MeasureError> {
+        let (layout, cache) = (run.workload.options.layout, run.workload.cache);
+        if layout == Layout::Written {
+            return Ok(None);
+        }
+        let free = halfpower_os::data_file::free_bytes(&member.scratch)?;
+        let bytes = bytes(run, member.span_bytes, member.layout_rate, free).map_err(|least| {
+            let what = format!(
+                "a quarter of its {} that are free has no room for a second file of {}: free some, or name another \
+                 folder",
+                Bytes(free),
+                Bytes(least)
+            );
+            MeasureError::Target { path: member.scratch.clone(), what }
+        })?;
+        let data = DataFile::unnamed_in(&member.scratch)?;
+        match layout {
+            Layout::Written | Layout::New | Layout::Append | Layout::LastFirst => {}
+            Layout::Fallocated => data.reserve(bytes)?,
+            Layout::Truncated => {
+                write_and_truncate((&data, cache.direct()), bytes, run, seed, stop)?;
+            }
+        }
+        data.sync()?;
+        Ok(Some(Self { data, layout, bytes }))
+    }
+
+    /// It once more, for one lane.
+    ///
+    /// # Errors
+    /// As [`DataFile::reopen`].
+    pub fn reopen(&self, mode: Mode) -> Result<RunFile, OsError> {
+        if self.layout == Layout::Append { self.data.reopen_to_append(mode) } else { self.data.reopen(mode) }
+    }
+}
+
+/// Writes as much as the window can write, and gives it all back.
+fn write_and_truncate(
+    (data, direct): (&DataFile, bool),
+    bytes: u64,
+    run: &Run,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), MeasureError> {
+    let open = || {
+        let file = data.reopen(layout::mode(direct))?;
+        Ok(halfpower_engine::open(Some(file), EngineName::Auto, layout::DEPTH, Bytes(layout::BLOCK_BYTES), seed)?)
+    };
+    layout::lay_out(data.path(), bytes, seed, run.runtime, stop, open)?;
+    Ok(data.truncate()?)
+}
+
+/// Bytes for a file of `run`: what its window can write at `rate`, but no more than the user gave, `span`, and a
+/// quarter of what is free.
+///
+/// # Errors
+/// The least that it takes.
+fn bytes(run: &Run, span: u64, rate: Option<f64>, free: u64) -> Result<u64, u64> {
+    let Workload { bs, threads, cache, .. } = run.workload;
+    let most = span.min(free / 4);
+    let least = layout::LEAST_BYTES.max(bs.0 * u64::from(threads));
+    if most < least {
+        return Err(least);
+    }
+    let room = if cache.direct() { ROOM } else { ROOM_BUFFERED };
+    let window = rate.map_or(most as f64, |rate| rate * room * run.runtime.0 as f64 / 1e9);
+    let bytes = (window as u64).clamp(least, most);
+    Ok(bytes - bytes % bs.0)
+}
+
+/// Whether `workload` can have such a file as it wants on `members`.
+///
+/// # Errors
+/// Why not, in a sentence.
+pub(super) fn admit(workload: &Workload, members: &[Member]) -> Result<(), MeasureError> {
+    let layout = workload.options.layout;
+    let foreign = layout != Layout::Written && members.iter().any(|member| member.kind != Kind::Folder);
+    let why = match refusal(workload) {
+        None if layout == Layout::Written => return Ok(()),
+        None if foreign || members.is_empty() => "files are laid out in folders alone: name one",
+        None if members.len() > 1 => "it is about a single file: add --members 1",
+        None => return Ok(()),
+        Some(why) => why,
+    };
+    Err(MeasureError::Unfit { what: format!("--layout {layout}: {why}") })
+}
+
+/// What has no meaning whatever the target.
+fn refusal(workload: &Workload) -> Option<&'static str> {
+    match workload.options.layout {
+        Layout::Written => None,
+        _ if workload.rw.direction() != Some(Direction::Write) => Some("it is about writes: take --rw write"),
+        _ if workload.options.random_readers > 0 => {
+            Some("nothing else is to be read in it: leave --random-readers out")
+        }
+        _ if workload.options.page_cache == PageCache::Warm => {
+            Some("no cache can hold it before: leave --page-cache out")
+        }
+        _ if workload.options.verify => Some("its file is gone with the run, so leave --verify out"),
+        Layout::Append | Layout::LastFirst if workload.rw.pattern() == Pattern::Random => {
+            Some("its order is given: take --rw write")
+        }
+        Layout::LastFirst if workload.threads > 1 => Some("a file has one last block: take --threads 1"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_spec::{Nanos, Pass};
+
+    fn run(layout: Layout) -> Run {
+        let workload = Workload { rw: halfpower_spec::Rw::Write, ..Workload::default() };
+        let workload = Workload { options: halfpower_spec::WorkloadOptions { layout, ..workload.options }, ..workload };
+        Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(500_000_000), seed: 1 }
+    }
+
+    #[test]
+    fn it_is_as_large_as_its_window_wants_and_the_place_allows() {
+        let of = |span, rate, free| bytes(&run(Layout::New), span, rate, free);
+        let gib = 1 << 30;
+        assert_eq!(of(gib, None, 100 * gib), Ok(gib));
+        assert_eq!(of(gib, Some(256e6), 100 * gib), Ok(256_000_000 / 65_536 * 65_536));
+        assert_eq!(of(gib, Some(1e6), 100 * gib), Ok(layout::LEAST_BYTES));
+        assert_eq!(of(gib, Some(9e9), gib), Ok(gib / 4));
+        assert_eq!(of(gib, None, layout::LEAST_BYTES), Err(layout::LEAST_BYTES));
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_refused() {
+        let of = |layout, rw| refusal(&Workload { rw, ..run(layout).workload });
+        assert_eq!(of(Layout::Append, halfpower_spec::Rw::Write), None);
+        assert_eq!(of(Layout::Written, halfpower_spec::Rw::Read), None);
+        assert!(of(Layout::New, halfpower_spec::Rw::Read).is_some());
+        assert!(of(Layout::Append, halfpower_spec::Rw::Randwrite).is_some());
+        assert_eq!(of(Layout::Fallocated, halfpower_spec::Rw::Randwrite), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Runs on a real target: makes it ready, opens the engines of each run, and keeps the account.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use halfpower_probe::Root;
+use halfpower_record::Environment;
+use halfpower_spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Run, Several, Workload, WorkloadOptions};
+
+use super::account::MachineAccount;
+use super::admits::{self, Rights};
+use super::harness::Harness;
+use super::lanes::Reached;
+use super::ledgers::Ledgers;
+use super::members::Members;
+use super::options::RealTargetOptions;
+use super::run_volume::{RunVolume, VolumeMembers, witnessed};
+use super::scratch_file::ScratchFile;
+use super::write_cache::WriteCache;
+use super::{apply_options, memory_lanes, verification};
+use crate::MeasureError;
+use crate::target_backend::{Account, Prepared, TargetBackend};
+
+/// A real target.
+pub struct RealTarget {
+    wanted: RealTargetOptions,
+    /// What requests reach; none for `null:`.
+    members: Members,
+    /// Devices that take part in the run in progress, as far as their own count can be held against it.
+    witnessed: Vec<String>,
+    /// The file that the run in progress has for itself.
+    scratch: Option<ScratchFile>,
+    /// What was written to be verified, as long as nothing else was written.
+    ledgers: Option<Ledgers>,
+    environment: Environment,
+    harness: Harness,
+    /// The devices' write caches, where the run in progress has them otherwise than they were.
+    switched: Vec<WriteCache>,
+    began: Instant,
+}
+
+impl RealTarget {
+    /// The target `null:`, which takes every request and does nothing.
+    ///
+    /// # Errors
+    /// None today; a target is always opened the same way.
+    pub fn null(wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        let machine = halfpower_probe::probe_machine(&Root::live());
+        Ok(Self::of(Members::none(wanted.size), Environment { machine, ..Environment::default() }, wanted))
+    }
+
+    /// A folder, a file or a block device. Nothing of any size is written yet.
+    ///
+    /// # Errors
+    /// Where it is none of these, may not be used so, or holds data that nobody gave up.
+    pub fn open(path: &Path, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        let (members, environment) = Members::open(&[path.to_path_buf()], VolumeMembers::single(1), wanted)?;
+        Ok(Self::of(members, environment, wanted).with_note_on_engine())
+    }
+
+    /// Several of these as one target.
+    ///
+    /// # Errors
+    /// As [`Self::open`], for any of them; and where one is named twice.
+    pub fn open_several(several: &Several, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        let (members, environment) = Members::open(&several.members, VolumeMembers::of(several), wanted)?;
+        Ok(Self::of(members, environment, wanted).with_note_on_engine())
+    }
+
+    fn of(members: Members, environment: Environment, wanted: &RealTargetOptions) -> Self {
+        Self {
+            wanted: wanted.clone(),
+            members,
+            witnessed: Vec::new(),
+            scratch: None,
+            ledgers: None,
+            environment,
+            harness: Harness::default(),
+            switched: Vec::new(),
+            began: Instant::now(),
+        }
+    }
+
+    fn with_note_on_engine(mut self) -> Self {
+        if self.wanted.engine == EngineName::Auto
+            && let Err(why) = halfpower_engine::io_uring_available()
+        {
+            self.environment.notes.push(format!("{why}; requests go out through a pool of threads instead"));
+        }
+        self
+    }
+
+    fn reached(&self, volume: RunVolume) -> Reached<'_> {
+        let (scratch, ledgers) = (self.scratch.as_ref(), self.ledgers.as_ref());
+        Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed }
+    }
+
+    /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
+    fn keep_ledgers(&mut self, workload: &Workload, volume: RunVolume, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let kept = self.ledgers.take();
+        self.ledgers = if !workload.options.verify {
+            kept.filter(|_| !workload.rw.writes())
+        } else if kept.as_ref().is_some_and(|ledgers| ledgers.volume == volume) {
+            kept
+        } else {
+            Some(verification::lay_out(self.reached(volume), stop)?)
+        };
+        Ok(())
+    }
+}
+
+impl TargetBackend for RealTarget {
+    fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.members.span_bytes
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let rights = Rights { writes: self.wanted.writes, memory_bytes: self.environment.machine.memory.0 };
+        admits::admits(&self.members, workload, rights)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let notes = self.members.make_ready(span, &self.wanted, stop)?;
+        self.environment.notes.extend(notes);
+        self.environment.capabilities.span = Bytes(self.members.span_bytes);
+        Ok(())
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        if run.workload.engine == EngineName::Memory {
+            self.witnessed.clear();
+            let folder = self.members.each.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
+            return memory_lanes::prepare(&run.workload, &folder);
+        }
+        let Workload { rw, cache, rate, options, .. } = run.workload;
+        let volume = self.members.run_volume(&options)?;
+        self.scratch = None;
+        self.keep_ledgers(&run.workload, volume, stop)?;
+        let first = self.members.each.first();
+        self.scratch = first.map_or(Ok(None), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
+        // What the run before had switched is put back first.
+        self.switched.clear();
+        self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
+        let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
+        self.witnessed = witnessed(volume, &self.members.devices);
+        let buffered = !cache.direct() && !self.members.each.is_empty();
+        let reads = rw.direction() != Some(Direction::Write);
+        // What is small and buffered is gone through once: from the second time on it would be found in the page cache.
+        let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
+        let once = cold || self.scratch.is_some();
+        let (lanes, engine) = self.reached(volume).open_lanes(run, once)?;
+        let flush = (buffered && rw.writes()) || options.fdatasync > 0;
+        // Blocks that come once, time that a flush takes and requests that are traced are all the window's.
+        let is_whole = once || flush || run.pass == Pass::Traced;
+        let warms_up = !is_whole && rate.is_none() && options.thinktime == Nanos(0);
+        Ok(Prepared {
+            lanes,
+            engine,
+            span_bytes: self.members.span_bytes,
+            cached_bytes,
+            warms_up,
+            flush,
+            silence: Some(self.wanted.silence),
+        })
+    }
+
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        let Workload { rw, options, .. } = run.workload;
+        if !options.verify || !rw.writes() {
+            return Ok(BTreeMap::new());
+        }
+        let volume = self.members.run_volume(&options)?;
+        let empty = WorkloadOptions { page_cache: PageCache::Empty, ..options };
+        self.members.set_page_cache(&empty, volume, self.wanted.drop_caches)?;
+        verification::read_back_run(self.reached(volume), run, stop)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        let devices = self.members.devices.iter().flatten().map(String::as_str);
+        Ok(Box::new(MachineAccount::new(pass, &self.witnessed, devices)?))
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.harness.ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn unix_ms(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+    }
+}

@@ -1,0 +1,66 @@
+//! Verifies what a target holds: keeps the ledgers of what was written, and reads back what a run has written.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use halfpower_spec::{Nanos, Run};
+
+use super::lanes::Reached;
+use super::layout;
+use super::ledgers::Ledgers;
+use crate::MeasureError;
+use crate::read_back::read_back;
+
+/// Writes blocks that can be verified over all that `reached` holds; its own ledgers are not used.
+///
+/// # Errors
+/// Where that fails, or `stop` was set.
+pub(super) fn lay_out(reached: Reached<'_>, stop: &AtomicBool) -> Result<Ledgers, MeasureError> {
+    let span = reached.span_bytes();
+    let ledgers = Ledgers::new(reached.volume, span);
+    let mode = layout::mode(reached.members.direct_unit().is_some());
+    let entered = Reached { ledgers: Some(&ledgers), ..reached };
+    for lane in 0..reached.volume.lanes().len() {
+        let open = || {
+            let volume = entered.volume_of(lane, reached.volume.address_map(), mode)?;
+            Ok(halfpower_engine::open_volume(volume, layout::settings(reached.seed))?)
+        };
+        let no_limit = Nanos(u64::MAX / 2);
+        layout::lay_out(&reached.members.path(), span, reached.seed, no_limit, stop, open)?;
+    }
+    // Of a single copy reads verify what was laid out. A mirror's reads see one copy of it: both are read back with the
+    // run.
+    if reached.volume.copies().len() == 1 {
+        ledgers.each.iter().for_each(|ledger| ledger.was_read_back(0..span));
+    }
+    Ok(ledgers)
+}
+
+/// Reads back what `run` has written, from every copy; gives what was wrong, by kind.
+///
+/// # Errors
+/// Where an engine cannot go on, or `stop` was set.
+pub(super) fn read_back_run(
+    reached: Reached<'_>,
+    run: &Run,
+    stop: &AtomicBool,
+) -> Result<BTreeMap<String, u64>, MeasureError> {
+    let Range { start, end } = run.workload.options.reached(reached.span_bytes());
+    let blocks = (start, run.workload.bs.0 as u32, end);
+    let mut wrong = BTreeMap::new();
+    for (lane, ledger) in reached.ledgers.iter().flat_map(|ledgers| ledgers.each.iter().enumerate()) {
+        for address_map in reached.volume.copies() {
+            let mut opened = reached.open_lane(&run.workload, (lane, run.seed), address_map)?;
+            let depth = opened.most_in_flight;
+            for (kind, count) in read_back(opened.engine.as_mut(), ledger, blocks, depth, stop)? {
+                *wrong.entry(kind).or_default() += count;
+            }
+        }
+        ledger.was_read_back(start..end);
+    }
+    Ok(wrong)
+}
+
+#[cfg(test)]
+mod tests;

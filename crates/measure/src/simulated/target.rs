@@ -1,0 +1,232 @@
+//! Runs what is simulated: keeps the clock, which goes on from run to run, and the account.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use halfpower_engine::{FaultLog, ProcessorAccount};
+use halfpower_record::{Cpu, CpuTimes, Environment, LaneRole, Soaker};
+use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, SimulatedDisk, SimulatedSystem, Switch, Workload};
+
+use super::disk::ConstantsDisk;
+use super::fitted::Calibrated;
+use super::subject::{Opened, Subject, least_bytes, unfit};
+use super::system::Machine;
+use crate::MeasureError;
+use crate::admission::{coherent, fits_readers};
+use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
+use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
+
+/// A simulated path; its clock goes on from run to run.
+pub struct SimulatedTarget {
+    subject: Box<dyn Subject>,
+    environment: Environment,
+    /// The clock when the run in progress was prepared.
+    run_began: Nanos,
+    /// The engine of that run, as far as it can be seen from here.
+    engine: Option<ProcessorAccount>,
+    /// The random readers inside that engine.
+    readers: Option<ReaderAccount>,
+    /// When what that run had written was read back.
+    read_back: Nanos,
+}
+
+impl SimulatedTarget {
+    /// A disk of these constants, at rest.
+    pub fn new(disk: SimulatedDisk) -> Self {
+        Self::of(Box::new(ConstantsDisk::new(disk)))
+    }
+
+    /// A machine made of parts, or a device calibrated from a study, at rest; `size` is how much of its volume is used (`None`: all), `write_cache` whether
+    /// its disks acknowledge writes from their buffers (`None`: they do).
+    ///
+    /// # Errors
+    /// Where its text is no machine, it lacks what the setup asks for, or `size` is more than it holds.
+    pub fn system(
+        system: &SimulatedSystem,
+        size: Option<Bytes>,
+        write_cache: Option<Switch>,
+    ) -> Result<Self, MeasureError> {
+        if halfpower_model::Fitted::is_told_by(&system.text) {
+            if let Some(switch) = write_cache {
+                return unfit(format!("--write-cache {switch}: a calibrated device has no such switch; leave it out"));
+            }
+            return Ok(Self::of(Box::new(Calibrated::new(system, size)?)));
+        }
+        let write_cache = write_cache != Some(Switch::Off);
+        Ok(Self::of(Box::new(Machine::new(system, size, write_cache)?)))
+    }
+
+    fn of(subject: Box<dyn Subject>) -> Self {
+        let environment = subject.environment();
+        Self { subject, environment, run_began: Nanos(0), engine: None, readers: None, read_back: Nanos(0) }
+    }
+
+    /// The faults that it has injected so far; a log that goes on as it does.
+    pub fn faults(&self) -> FaultLog {
+        self.subject.faults()
+    }
+
+    fn clock(&self) -> Nanos {
+        self.engine.as_ref().map_or(self.run_began, ProcessorAccount::now).max(self.read_back)
+    }
+}
+
+/// What no simulated path can be asked.
+fn refuse(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { engine, threads, options, .. } = workload;
+    if let Some(kernel) = options.kernel {
+        let what = "loops over this machine's memory, and a simulated system has none: name another target";
+        return Err(MeasureError::Kernel { kernel, what });
+    }
+    coherent(workload)?;
+    if let Some(issuing) = workload.issuing.filter(|issuing| !issuing.is_default()) {
+        return unfit(format!("{issuing}: a simulated target has neither memory nor system calls; leave it out"));
+    }
+    if matches!(engine, EngineName::Null | EngineName::Memory) {
+        return unfit(format!("--engine {engine}: it reaches no target, and so no simulated one; leave it out"));
+    }
+    if *threads > 1 && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
+        let what = "in virtual time all threads are one, and --fdatasync or --thinktime of one would stop all of them: \
+                    add --threads 1";
+        return unfit(what.to_string());
+    }
+    Ok(())
+}
+
+/// The run with the requests under way that its engine would have on a real target.
+fn in_turn(run: &Run) -> Run {
+    let Workload { engine, iodepth, .. } = run.workload;
+    let iodepth = if engine.is_in_turn() { 1 } else { iodepth };
+    Run { workload: Workload { iodepth, ..run.workload }, ..*run }
+}
+
+impl TargetBackend for SimulatedTarget {
+    fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.subject.span_bytes()
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        refuse(workload)?;
+        if workload.options.verify && !self.subject.keeps_contents() {
+            let what = "--verify: this simulated target moves no data that could be checked; leave it out, or name a disk \
+                        of constants, such as sim:fixed=80us";
+            return unfit(what.to_string());
+        }
+        let needed = least_bytes(workload);
+        let reached = workload.options.reached(self.span_bytes());
+        if needed > reached.end - reached.start || workload.bs.0 > u64::from(u32::MAX / 2) {
+            let (needed, span) = (Bytes(needed), Bytes(reached.end - reached.start));
+            return Err(MeasureError::TooSmall { workload: Box::new(*workload), needed, span });
+        }
+        fits_readers(workload, background_readers::BLOCK, Bytes(reached.end - reached.start))?;
+        self.subject.admits(workload)
+    }
+
+    fn make_ready(&mut self, _: Option<Bytes>, _: &AtomicBool) -> Result<(), MeasureError> {
+        Ok(())
+    }
+
+    /// All threads together are one lane: what they share is simulated, and virtual time has one clock. The engine
+    /// asked for decides how many requests are under way, as it does on a real target.
+    fn prepare(&mut self, run: &Run, _: &AtomicBool) -> Result<Prepared, MeasureError> {
+        self.run_began = self.clock();
+        let Opened { mut engine, account, depth, range } = self.subject.open(&in_turn(run), self.run_began)?;
+        self.engine = Some(account);
+        let (cache, options) = (run.workload.cache, &run.workload.options);
+        self.readers = None;
+        if options.random_readers > 0 {
+            let surrounded = BackgroundReaders::new(engine, depth, options.random_readers, self.span_bytes(), run.seed);
+            self.readers = Some(surrounded.account());
+            engine = Box::new(surrounded);
+        }
+        Ok(Prepared {
+            lanes: vec![Lane { engine, depth, range, once: false, role: LaneRole::Own, cpu: None }],
+            engine: EngineName::Simulated,
+            cached_bytes: None,
+            span_bytes: self.span_bytes(),
+            // The path is at rest when a run begins, and closed forms count from there.
+            warms_up: false,
+            flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0,
+            silence: None,
+        })
+    }
+
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        let (wrong, done) = self.subject.read_back(&in_turn(run), self.clock(), stop)?;
+        self.read_back = done;
+        Ok(wrong)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        let engine = self.engine.clone().expect("a run is prepared before its account is opened");
+        Ok(Box::new(VirtualAccount {
+            engine,
+            began: self.run_began,
+            pass,
+            cpus: self.subject.cpus(),
+            readers: self.readers.clone(),
+        }))
+    }
+
+    fn harness_ns_per_io(&mut self, _: u32) -> f64 {
+        0.0
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.clock().0
+    }
+
+    fn unix_ms(&self) -> u64 {
+        0
+    }
+}
+
+/// The account of a simulated host: what its model says that its processors spent.
+struct VirtualAccount {
+    engine: ProcessorAccount,
+    began: Nanos,
+    pass: Pass,
+    cpus: u32,
+    readers: Option<ReaderAccount>,
+}
+
+impl Account for VirtualAccount {
+    fn begin(&mut self) {}
+
+    fn end(&mut self) -> Spent {
+        let spent = self.engine.read();
+        let busy_ns = spent.charged_ns + spent.unseen_ns;
+        let elapsed_ns = self.engine.now().0 - self.began.0;
+        let cpus = u64::from(self.cpus);
+        let each = CpuTimes {
+            system_ns: spent.charged_ns / cpus,
+            softirq_ns: spent.unseen_ns / cpus,
+            idle_ns: elapsed_ns.saturating_sub(busy_ns / cpus),
+            ..CpuTimes::default()
+        };
+        let cpu = Cpu {
+            span_ns: elapsed_ns,
+            user_ns: 0,
+            system_ns: spent.charged_ns,
+            machine: vec![each; self.cpus as usize],
+            soaker: (self.pass == Pass::Soaker).then_some(Soaker { lost_ns: busy_ns, baseline_share: 1.0 }),
+            ..Cpu::default()
+        };
+        let readers = self.readers.as_ref();
+        Spent {
+            cpu,
+            beside: readers.map(ReaderAccount::lane),
+            beside_errors: readers.map(ReaderAccount::errors).unwrap_or_default(),
+            beside_short_transfers: readers.map_or(0, ReaderAccount::short_transfers),
+            ..Spent::default()
+        }
+    }
+}

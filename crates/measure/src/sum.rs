@@ -1,0 +1,82 @@
+//! Adds up what the lanes of a workload did.
+
+use std::collections::BTreeMap;
+
+use halfpower_engine::Errno;
+use halfpower_record::{Latency, Series};
+
+use crate::drive::Driven;
+
+/// All lanes of a workload together.
+pub(crate) struct Sum {
+    pub elapsed_ns: u64,
+    pub flush_ns: u64,
+    pub bytes: u64,
+    pub ios: u64,
+    pub read_ios: u64,
+    pub short_transfers: u64,
+    pub drained_ios: u64,
+    pub overdue_ios: u64,
+    pub errors: BTreeMap<String, u64>,
+    pub latency: Latency,
+    /// Requests in flight on the average: of each lane over its own window, without its flush, and all together.
+    pub depth: f64,
+    pub syncs: Latency,
+    pub series: Series,
+}
+
+impl Sum {
+    /// Of at least one lane.
+    pub(crate) fn of(lanes: &[Driven]) -> Self {
+        let tallies = || lanes.iter().map(|lane| &lane.tally);
+        let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
+        let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
+        let mut sum = Self {
+            elapsed_ns: end.0 - start.0,
+            flush_ns: tallies().map(|tally| tally.flush_ns).max().unwrap_or(0),
+            bytes: tallies().map(|tally| tally.bytes).sum(),
+            ios: tallies().map(|tally| tally.ios).sum(),
+            read_ios: tallies().map(|tally| tally.read_ios).sum(),
+            short_transfers: tallies().map(|tally| tally.short_transfers).sum(),
+            drained_ios: tallies().map(|tally| tally.drained_ios).sum(),
+            overdue_ios: tallies().map(|tally| tally.overdue_ios).sum(),
+            errors: BTreeMap::new(),
+            latency: Latency::default(),
+            depth: 0.0,
+            syncs: Latency::default(),
+            series: Series { step_ns: lanes[0].tally.step_ns, bytes: Vec::new() },
+        };
+        for tally in tallies() {
+            let latency = tally.latency.latency();
+            let in_flight_ns = latency.sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
+            sum.depth += in_flight_ns / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
+            sum.latency.merge(&latency);
+            tally.syncs.iter().for_each(|syncs| sum.syncs.merge(&syncs.latency()));
+            add_series(&mut sum.series.bytes, &tally.step_bytes);
+            sum.add_errors(tally.errors.iter().copied());
+        }
+        sum
+    }
+
+    /// What went wrong with requests beside the workload.
+    pub(crate) fn add_odd(&mut self, errors: impl Iterator<Item = (Errno, u64)>, short_transfers: u64) {
+        self.add_errors(errors);
+        self.short_transfers += short_transfers;
+    }
+
+    fn add_errors(&mut self, errors: impl Iterator<Item = (Errno, u64)>) {
+        for (errno, count) in errors {
+            *self.errors.entry(errno.name().into_owned()).or_default() += count;
+        }
+    }
+}
+
+/// Adds step by step; lanes that closed a step earlier than others end the series there.
+fn add_series(sum: &mut Vec<u64>, lane: &[u64]) {
+    if sum.is_empty() {
+        sum.extend_from_slice(lane);
+        return;
+    }
+    sum.truncate(lane.len());
+    sum.iter_mut().zip(lane).for_each(|(sum, bytes)| *sum += bytes);
+}

@@ -1,0 +1,174 @@
+//! Tests what a window counts.
+
+mod pauses;
+
+use super::*;
+use halfpower_engine::Simulated;
+use halfpower_spec::{Bytes, Rw, SimulatedDisk, Workload};
+
+const BLOCK_BYTES: u32 = 4096;
+
+/// Reads come whole, each third write short and each fifth request fails; a reap takes a microsecond and gives
+/// back the older half.
+#[derive(Default)]
+struct Wayward {
+    clock_ns: u64,
+    serial: u64,
+    in_flight: Vec<Completion>,
+    given: Vec<Completion>,
+}
+
+impl Engine for Wayward {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock_ns)
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            self.serial += 1;
+            let result = match (request.operation, self.serial) {
+                (_, serial) if serial % 5 == 0 => Err(Errno(5)),
+                (Operation::Write, serial) if serial % 3 == 0 => Ok(1000),
+                _ => Ok(BLOCK_BYTES),
+            };
+            self.in_flight.push(Completion { slot: request.slot, result });
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.clock_ns += 1_000;
+        let half = self.in_flight.len().div_ceil(2);
+        done.extend(self.in_flight.drain(..half));
+        self.given.extend(&*done);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
+    let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
+
+    let all_moved: Vec<u32> = engine.given.iter().filter_map(|completion| completion.result.ok()).collect();
+    let (moved, drained) = all_moved.split_at(all_moved.len() - tally.drained_ios as usize);
+    let are_short = |moved: &[u32]| moved.iter().filter(|moved| **moved < BLOCK_BYTES).count();
+    let (failed, short) = (engine.given.len() - all_moved.len(), are_short(&all_moved));
+    assert!(are_short(moved) > 10 && moved.len() - short > 10 && failed > 10, "nothing was odd");
+    assert!(!drained.is_empty(), "nothing was in flight when the window closed");
+    assert_eq!(tally.ios, moved.len() as u64);
+    assert_eq!(tally.bytes, moved.iter().map(|moved| u64::from(*moved)).sum::<u64>());
+    assert_eq!(tally.short_transfers, short as u64);
+    assert_eq!(tally.errors, [(Errno(5), failed as u64)]);
+    assert!(tally.read_ios > 10 && tally.read_ios < tally.ios - 10);
+    let latency = tally.latency.latency();
+    assert_eq!(latency.count(), tally.ios);
+    assert_eq!((latency.min_ns(), latency.sum_ns() % 1_000), (1_000, 0));
+    assert!(latency.max_ns() >= 2_000, "half of those in flight wait for another turn");
+}
+
+/// Every request of the window succeeds; what is in flight when it closes fails, or moves too little.
+#[derive(Default)]
+struct FailsLast {
+    clock_ns: u64,
+    in_flight: Vec<Request>,
+}
+
+impl Engine for FailsLast {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock_ns)
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        self.in_flight.extend(batch);
+        Ok(())
+    }
+
+    fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.clock_ns += 1_000;
+        let Request { slot, length, .. } = self.in_flight.remove(0);
+        let result = match self.clock_ns {
+            ..=100_000 => Ok(length),
+            _ if slot == 0 => Ok(length / 2),
+            _ => Err(Errno::CORRUPT),
+        };
+        done.push(Completion { slot, result });
+        Ok(())
+    }
+}
+
+#[test]
+fn requests_in_flight_when_the_window_closes_are_judged() {
+    let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let (mut engine, stop) = (FailsLast::default(), AtomicBool::new(false));
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
+    assert_eq!((tally.ios, tally.bytes), (100, 100 * u64::from(BLOCK_BYTES)), "the rate is the window's");
+    assert_eq!(tally.errors, [(Errno::CORRUPT, 6)]);
+    assert_eq!((tally.short_transfers, tally.drained_ios), (1, 1));
+}
+
+/// Eight requests side by side on a disk that takes 100 us for each, in virtual time.
+fn simulated(runtime_ns: u64, cold_lanes: Option<&AtomicUsize>) -> Tally {
+    let disk = SimulatedDisk::from_constants("fixed=100us,rate=1000GB/s,disks=1").unwrap();
+    let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let mut engine = Simulated::new(&disk, 8, 1, Nanos(5_000));
+    let (stop, pauses) = (AtomicBool::new(false), Pauses::default());
+    let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses };
+    Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes).run().unwrap()
+}
+
+fn depth(tally: &Tally) -> f64 {
+    let in_flight_ns = tally.latency.latency().sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
+    in_flight_ns / (tally.end.0 - tally.start.0) as f64
+}
+
+#[test]
+fn a_full_queue_is_as_deep_as_it_is_however_short_the_window() {
+    for runtime_ns in [100_000, 250_000, 10_000_000] {
+        let tally = simulated(runtime_ns, None);
+        assert_eq!(tally.start, Nanos(5_000));
+        assert!((depth(&tally) - 8.0).abs() < 1e-9, "{} in {runtime_ns} ns", depth(&tally));
+    }
+}
+
+#[test]
+fn a_window_opens_when_the_queue_has_turned_over() {
+    let cold_lanes = AtomicUsize::new(1);
+    let cold = simulated(10_000_000, None);
+    let warm = simulated(10_000_000, Some(&cold_lanes));
+    // The first eight requests take turns on the one disk; with the last of them the window opens.
+    let turn_ns = cold.latency.latency().max_ns();
+    // Times are rounded to whole nanoseconds.
+    assert!(warm.start.0.abs_diff(5_000 + turn_ns) <= 1, "{:?}", warm.start);
+    assert_eq!(cold_lanes.into_inner(), 0);
+    assert!((10_000_000..10_101_000).contains(&(warm.end.0 - warm.start.0)));
+    assert_eq!((warm.drained_ios, cold.drained_ios), (15, 7));
+    let latency = warm.latency.latency();
+    assert!(latency.min_ns() + 1 >= turn_ns && latency.max_ns() <= turn_ns + 1, "none is of a queue that was not full");
+    assert!((depth(&warm) - 8.0).abs() < 1e-9, "{}", depth(&warm));
+}
+
+#[test]
+fn a_window_waits_no_longer_than_its_own_length_for_other_lanes() {
+    let cold_lanes = AtomicUsize::new(2);
+    let tally = simulated(10_000_000, Some(&cold_lanes));
+    assert!((10_005_000..10_106_000).contains(&tally.start.0), "{:?}", tally.start);
+    assert_eq!(cold_lanes.into_inner(), 1);
+    assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));
+}
+
+#[test]
+fn requests_that_fail_are_in_flight_too() {
+    let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
+    assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));
+}

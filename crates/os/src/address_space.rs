@@ -1,0 +1,56 @@
+//! Checks whether a limit on the address space (`ulimit -v`) leaves room for threads.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+/// Address space of a thread: its stack, what guards it, and what it allocates before its window opens.
+const OF_A_THREAD: u64 = 4 << 20;
+/// What the rest of the program may still need.
+const RESERVE: u64 = 32 << 20;
+
+/// Whether `threads` more threads fit; without a limit any number does.
+///
+/// Memory that cannot be had ends a process without a word, so this is asked before threads are started.
+///
+/// # Errors
+/// A sentence without its full stop that says what is missing.
+pub fn admits_threads(threads: usize) -> Result<(), String> {
+    let Some(limit) = getrlimit(Resource::As).current else { return Ok(()) };
+    share_one_arena();
+    let pages = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    let left = limit.saturating_sub(pages.saturating_mul(rustix::param::page_size() as u64));
+    let needed = RESERVE + OF_A_THREAD.saturating_mul(threads as u64);
+    if needed <= left {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes >> 20;
+    Err(format!(
+        "cannot be started: all {threads} need {} MiB of address space, and {} MiB are left; raise the limit (`ulimit -v`), or ask for fewer \
+         --threads",
+        mib(needed),
+        mib(left)
+    ))
+}
+
+/// Keeps the allocator from reserving an arena of 64 MiB for each thread.
+fn share_one_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only sets a parameter of the allocator, which guards it with a lock of its own.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_limit_everything_fits() {
+        if getrlimit(Resource::As).current.is_none() {
+            assert_eq!(admits_threads(usize::MAX), Ok(()));
+        }
+    }
+}

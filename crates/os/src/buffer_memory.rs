@@ -1,0 +1,120 @@
+//! Maps the memory that buffers lie in: ordinary pages or huge ones.
+
+use std::ptr::NonNull;
+use std::{fs, io};
+
+use memmap2::{Advice, MmapMut};
+
+/// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
+const HUGE_PAGE: usize = 2 << 20;
+/// Under [`BufferMemory::HugeFromFar`], mappings from this size on ask for huge pages.
+const HUGE_FROM: usize = 256 << 10;
+
+/// Which pages buffers lie in. A request in one huge page reaches a device in one piece, one in ordinary pages in as
+/// many as it has pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BufferMemory {
+    /// Huge pages for 256 KiB and more, where the kernel gives any: what the first releases did.
+    #[default]
+    HugeFromFar,
+    /// Ordinary pages, also where the kernel would give huge ones by itself.
+    Pages,
+    /// Huge pages, whatever the size.
+    Huge,
+}
+
+/// Anonymous memory of one kind.
+pub(crate) struct Mapped {
+    mapping: MmapMut,
+    memory: BufferMemory,
+    first: usize,
+    bytes: usize,
+}
+
+impl Mapped {
+    /// So many bytes. Pages are given on the first touch.
+    ///
+    /// # Errors
+    /// As the kernel refuses them.
+    pub fn new(memory: BufferMemory, bytes: usize) -> io::Result<Self> {
+        // Advice alone: a kernel that has no huge pages knows none of it, and serves ordinary ones.
+        let advised = |bytes: usize, advice| {
+            let mapping = MmapMut::map_anon(bytes)?;
+            let _ = mapping.advise(advice);
+            Ok::<_, io::Error>(mapping)
+        };
+        let mapping = match memory {
+            BufferMemory::HugeFromFar if bytes < HUGE_FROM => MmapMut::map_anon(bytes)?,
+            BufferMemory::HugeFromFar => advised(bytes.next_multiple_of(HUGE_PAGE), Advice::HugePage)?,
+            BufferMemory::Pages => advised(bytes, Advice::NoHugePage)?,
+            BufferMemory::Huge => advised(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE, Advice::HugePage)?,
+        };
+        // Older kernels begin a mapping at any page; a huge one begins at a multiple of its size.
+        let first = if memory == BufferMemory::Huge { mapping.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
+        Ok(Self { mapping, memory, first, bytes })
+    }
+
+    /// The memory.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.mapping[self.first..self.first + self.bytes]
+    }
+
+    /// Where it begins.
+    pub fn base(&mut self) -> NonNull<u8> {
+        NonNull::from(self.bytes_mut()).cast()
+    }
+
+    /// What was asked for.
+    pub fn memory(&self) -> BufferMemory {
+        self.memory
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the kernel gave what was asked for, once the memory was touched.
+    pub fn is_as_asked(&self) -> bool {
+        self.memory != BufferMemory::Huge || self.lies_in_huge_pages()
+    }
+
+    /// Whether it has huge pages by the process's own account (/proc/self/smaps); it has where that cannot be read.
+    pub fn lies_in_huge_pages(&self) -> bool {
+        let Ok(account) = fs::read_to_string("/proc/self/smaps") else { return true };
+        let range_of = |line: &str| {
+            let (from, to) = line.split_once(' ')?.0.split_once('-')?;
+            Some(usize::from_str_radix(from, 16).ok()?..usize::from_str_radix(to, 16).ok()?)
+        };
+        let address = self.mapping.as_ptr().addr() + self.first;
+        let mut lines = account.lines().skip_while(|line| !range_of(line).is_some_and(|at| at.contains(&address)));
+        let huge = lines.find_map(|line| line.strip_prefix("AnonHugePages:"));
+        huge.is_none_or(|size| size.trim() != "0 kB")
+    }
+}
+
+/// Main memory of the machine in bytes.
+pub(crate) fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_lies_in_the_pages_that_were_asked_for() {
+        let touched = |memory, bytes| {
+            let mut mapped = Mapped::new(memory, bytes).unwrap();
+            mapped.bytes_mut().fill(1);
+            mapped
+        };
+        assert!(!touched(BufferMemory::Pages, 4 << 20).lies_in_huge_pages());
+        let mut huge = touched(BufferMemory::Huge, 4096);
+        assert_eq!((huge.base().addr().get() % HUGE_PAGE, huge.len()), (0, 4096));
+        if !huge.is_as_asked() {
+            crate::skip::skip("this kernel gives no huge pages");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Duplicates a descriptor that the process was started with.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// The same open file once more.
+///
+/// # Errors
+/// Where there is none of that number.
+pub fn duplicate(number: i32) -> io::Result<File> {
+    // SAFETY: the call takes a plain number, and answers EBADF where it is no descriptor.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was made by the call above and belongs to nobody else.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(copy) }))
+}

@@ -1,0 +1,82 @@
+//! Tells which file system a path is in: its UUID, or what stands for it.
+
+use std::fs::{self, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// `FS_IOC_GETFSUUID` of Linux 6.9: `_IOR(0x15, 0, struct fsuuid2)`, of 17 bytes.
+const GET_UUID: u32 = 0x8011_1500;
+/// Where udev links a device of each UUID.
+const BY_UUID: &str = "/dev/disk/by-uuid";
+
+/// A length, and as many bytes of a UUID.
+#[repr(C)]
+struct Uuid {
+    length: u8,
+    bytes: [u8; 16],
+}
+
+/// The UUID of the file system that holds `path`; where it tells none, the number that `statfs` gives; `None` where it
+/// has none either.
+pub fn identity(path: &Path) -> Option<String> {
+    uuid(path).or_else(|| by_device(path)).or_else(|| {
+        let number = rustix::fs::statvfs(path).ok()?.f_fsid;
+        (number != 0).then(|| format!("{number:016x}"))
+    })
+}
+
+fn uuid(path: &Path) -> Option<String> {
+    // Neither a pipe nor a device may be opened for this.
+    let kind = fs::metadata(path).ok()?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return None;
+    }
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    let mut uuid = Uuid { length: 0, bytes: [0; 16] };
+    // SAFETY: the request writes no more than the 17 bytes of `uuid`, which lives through the call.
+    let told = unsafe { libc::ioctl(file.as_raw_fd(), GET_UUID as _, &raw mut uuid) };
+    let known = told == 0 && uuid.length == 16 && uuid.bytes != [0; 16];
+    known.then(|| in_groups(&uuid.bytes))
+}
+
+/// As it is usually written: 8-4-4-4-12 digits.
+fn in_groups(bytes: &[u8; 16]) -> String {
+    let mut text = String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        if [4, 6, 8, 10].contains(&at) {
+            text.push('-');
+        }
+        text += &format!("{byte:02x}");
+    }
+    text
+}
+
+/// The name of udev's link to the device that holds `path`.
+fn by_device(path: &Path) -> Option<String> {
+    let number = fs::metadata(path).ok()?.dev();
+    let links = fs::read_dir(BY_UUID).ok()?.flatten();
+    let mut same = links.filter(|link| fs::metadata(link.path()).is_ok_and(|device| device.rdev() == number));
+    same.next()?.file_name().into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_and_a_file_in_it_are_in_one_file_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(identity(folder.path()).is_some());
+        assert_eq!(identity(&file), identity(folder.path()));
+        assert_ne!(identity(Path::new("/proc")), identity(folder.path()));
+        assert_eq!(identity(Path::new("/nowhere/at/all")), None);
+    }
+
+    #[test]
+    fn a_uuid_is_written_in_its_groups() {
+        assert_eq!(in_groups(&std::array::from_fn(|at| at as u8)), "00010203-0405-0607-0809-0a0b0c0d0e0f");
+    }
+}

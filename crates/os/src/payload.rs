@@ -1,0 +1,204 @@
+//! Holds what writes carry: random bytes in many places, so that no two writes near each other carry the same.
+//!
+//! Each part of a file has a place of its own, and the same bytes come again only as far away in the file as the payload
+//! is large, in whatever order writes come. A mark in every 4 KiB makes those differ too. A request is written from its
+//! place, so that nothing is filled or copied while requests are measured.
+
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use rustix::process::{Resource, geteuid, getrlimit};
+
+use crate::buffer_memory::{Mapped, memory_bytes};
+use crate::{BufferMemory, OsError};
+
+/// Bytes of a payload: twice what a compressor of usual settings looks back over (8 MiB).
+const BYTES: usize = 16 << 20;
+/// Where little memory may be locked: twice what the quick settings look back over (2 MiB).
+const LEAST_BYTES: usize = 4 << 20;
+/// Places begin at multiples of this, or of a page where they are that large: direct requests may.
+const PLACE_ALIGNMENT: usize = 512;
+const PAGE: usize = 4096;
+/// Every block of this size in a written request carries a mark of its own.
+pub(crate) const STAMP_EVERY: usize = 4096;
+/// Bytes in a mark: the serial number under the seed, and the block's index in its request.
+const STAMP_BYTES: usize = 16;
+
+/// Payloads that were let go of, for the next run: filling one takes milliseconds.
+static SPARE: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
+/// Most of them that are kept.
+const MOST_SPARE: usize = 4;
+
+/// The bytes of writes. It may be shared: a place that is claimed is nobody else's.
+pub struct Payload {
+    /// Places are reached by this pointer and never through the memory, whose reference would span those that the
+    /// kernel is reading.
+    base: NonNull<u8>,
+    /// Taken out when the payload is let go of.
+    memory: Option<Mapped>,
+    bytes_each: usize,
+    stride: usize,
+    is_taken: Vec<AtomicBool>,
+}
+
+// SAFETY: the pointer leads into the memory that moves along; claims keep places apart.
+unsafe impl Send for Payload {}
+// SAFETY: as above.
+unsafe impl Sync for Payload {}
+
+/// A place that its holder alone may use, until it gives it back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Place(usize);
+
+impl Payload {
+    /// For at most `slots` requests at once of at most `bytes_each` bytes; what it holds is random from `seed`.
+    ///
+    /// # Errors
+    /// [`OsError::Memory`] where the kernel refuses so much memory, [`OsError::HugePages`] where huge pages are asked for
+    /// and it gives none.
+    ///
+    /// # Panics
+    /// Where there are no slots, or no bytes in them.
+    pub fn new(memory: BufferMemory, slots: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
+        assert!(slots > 0 && bytes_each > 0, "a payload holds something");
+        let refused = || OsError::Memory { count: slots, bytes_each, memory_bytes: memory_bytes() };
+        let alignment = if bytes_each < PAGE { PLACE_ALIGNMENT } else { PAGE };
+        let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
+        let places = (usual_bytes() / stride).max(slots as usize + 1);
+        let bytes = places.checked_mul(stride).filter(|bytes| *bytes as u64 <= memory_bytes() / 4);
+        let mut mapped = filled(memory, bytes.ok_or_else(refused)?, seed).ok_or_else(refused)?;
+        if !mapped.is_as_asked() {
+            return Err(OsError::HugePages);
+        }
+        let is_taken = (0..places).map(|_| AtomicBool::new(false)).collect();
+        Ok(Self { base: mapped.base(), memory: Some(mapped), bytes_each, stride, is_taken })
+    }
+
+    /// All of it, for the kernel.
+    pub(crate) fn extent(&self) -> (*mut u8, usize) {
+        (self.base.as_ptr(), self.is_taken.len() * self.stride)
+    }
+
+    /// Takes the place of the part of the file at `offset`, or the next one that is free.
+    #[inline]
+    pub(crate) fn claim(&self, offset: u64) -> Place {
+        let places = self.is_taken.len();
+        let mut place = (offset / self.bytes_each as u64 % places as u64) as usize;
+        // There are more places than requests at once, so that one is free.
+        while self.is_taken[place].swap(true, Ordering::Acquire) {
+            place = if place + 1 == places { 0 } else { place + 1 };
+        }
+        Place(place)
+    }
+
+    /// Gives a place back; its bytes are no longer in use.
+    #[inline]
+    pub(crate) fn give_back(&self, place: Place) {
+        self.is_taken[place.0].store(false, Ordering::Release);
+    }
+
+    /// Marks the first `length` bytes of a place, as [`stamp`] does.
+    #[inline]
+    pub(crate) fn stamp(&self, place: &mut Place, length: usize, number: u64) {
+        assert!(length <= self.bytes_each, "a request longer than its place");
+        // SAFETY: the place lies in the memory, is filled, and is the holder's alone, which is borrowed alone.
+        let bytes = unsafe { slice::from_raw_parts_mut(self.pointer(place), length) };
+        stamp(bytes, number);
+    }
+
+    /// The bytes of a place.
+    #[inline]
+    pub(crate) fn bytes(&self, place: &Place) -> &[u8] {
+        // SAFETY: as in `stamp`; nobody else changes it while it is held.
+        unsafe { slice::from_raw_parts(self.pointer(place), self.bytes_each) }
+    }
+
+    /// Where a place begins.
+    #[inline]
+    pub(crate) fn pointer(&self, place: &Place) -> *mut u8 {
+        // SAFETY: a place begins inside the memory.
+        unsafe { self.base.as_ptr().add(place.0 * self.stride) }
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        let Ok(mut spare) = SPARE.lock() else { return };
+        if let Some(memory) = self.memory.take().filter(|memory| memory.len() <= BYTES && spare.len() < MOST_SPARE) {
+            spare.push(memory);
+        }
+    }
+}
+
+/// Marks bytes so that no two blocks under different numbers, or at different places of one request, are alike.
+#[inline]
+pub(crate) fn stamp(bytes: &mut [u8], number: u64) {
+    for (block_index, block) in bytes.chunks_mut(STAMP_EVERY).enumerate() {
+        let mut mark = [0; STAMP_BYTES];
+        mark[..8].copy_from_slice(&number.to_le_bytes());
+        mark[8..].copy_from_slice(&(block_index as u64).to_le_bytes());
+        let marked = block.len().min(STAMP_BYTES);
+        block[..marked].copy_from_slice(&mark[..marked]);
+    }
+}
+
+/// A spare one if there is one so large, else new memory with random bytes.
+fn filled(memory: BufferMemory, bytes: usize, seed: u64) -> Option<Mapped> {
+    if let Ok(mut spare) = SPARE.lock()
+        && let Some(at) = spare.iter().position(|spare| spare.memory() == memory && spare.len() >= bytes)
+    {
+        return Some(spare.swap_remove(at));
+    }
+    let mut mapped = Mapped::new(memory, bytes).ok()?;
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(mapped.bytes_mut());
+    Some(mapped)
+}
+
+/// What is locked in memory for a ring counts against the user's limit, from which root is exempt.
+fn usual_bytes() -> usize {
+    let limit = getrlimit(Resource::Memlock).current.filter(|_| !geteuid().is_root());
+    limit.map_or(BYTES, |limit| (limit as usize / 2).clamp(LEAST_BYTES, BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn a_place_belongs_to_one_request_at_a_time() {
+        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, 1).unwrap();
+        let places: Vec<Place> = [0, 16 << 20, 80 << 20, 0].into_iter().map(|offset| payload.claim(offset)).collect();
+        assert_eq!(places, [Place(0), Place(1), Place(2), Place(3)], "a taken one is passed by");
+        places.into_iter().for_each(|place| payload.give_back(place));
+        assert_eq!(payload.claim(64 << 20), Place(4));
+    }
+
+    // From large requests to small ones: a payload that is used again keeps the marks of the run before.
+    #[test]
+    fn bytes_come_again_only_as_far_away_as_a_payload_is_large() {
+        for (bytes_each, length) in [(65536, 65536), (4096, 4096), (4096, 1024), (512, 512)] {
+            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, 7).unwrap();
+            let mut last_at: HashMap<[u8; 8], u64> = HashMap::new();
+            let mut serial = 0;
+            for offset in (0..6 << 20).step_by(bytes_each) {
+                let mut place = payload.claim(offset);
+                serial += 1;
+                payload.stamp(&mut place, length, serial);
+                let bytes = payload.bytes(&place)[..length].to_vec();
+                let words = bytes.chunks(STAMP_EVERY).flat_map(|block| block[STAMP_BYTES..].chunks_exact(8));
+                for word in words.map(|word| word.try_into().unwrap()) {
+                    let before = last_at.insert(word, offset);
+                    assert_eq!(before, None, "{bytes_each}: a word at {offset} is one of an earlier place");
+                }
+                payload.give_back(place);
+            }
+        }
+    }
+}

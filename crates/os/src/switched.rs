@@ -1,0 +1,355 @@
+//! Keeps notes of what was switched on this machine, and puts back what a killed process left.
+//!
+//! Whoever switches something writes a [`Note`] first and removes it when it is put back. A note is locked as long as its
+//! owner lives, and lies where a restart of the machine keeps it, so that every later start can tell what was left and
+//! [`mend`] it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Where notes lie: the first folder that can be written to; the second goes with a restart.
+const FOLDERS: [&str; 2] = ["/var/lib/halfpower", "/run/halfpower"];
+/// Where block devices are described.
+const BLOCK: &str = "/sys/block";
+
+/// What was switched, and how it was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Switched {
+    /// A device's write cache.
+    WriteCache {
+        /// Kernel name of the device.
+        device: String,
+        /// By what the device is known again after a restart.
+        identity: Option<String>,
+        /// The setting before, in the kernel's words.
+        before: String,
+        /// Identifies the time since the machine was started.
+        boot: String,
+    },
+    /// A corner of tracefs.
+    Tracing {
+        /// Its name.
+        instance: String,
+    },
+}
+
+/// A note of what is switched; it stays behind unless it is told that all is as it was.
+#[derive(Debug)]
+pub struct Note {
+    path: PathBuf,
+    /// Locked as long as the note is ours.
+    _claim: File,
+}
+
+impl Note {
+    /// Notes in the machine's folder that something is about to be switched.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] where another process holds a note of this name, else what the system says.
+    pub fn write(name: &str, switched: &Switched) -> io::Result<Self> {
+        let first = Self::write_in(Path::new(FOLDERS[0]), name, switched);
+        match first {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                Self::write_in(Path::new(FOLDERS[1]), name, switched).map_err(|_| error)
+            }
+            other => other,
+        }
+    }
+
+    /// The same in a folder of one's own.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_in(folder: &Path, name: &str, switched: &Switched) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let path = folder.join(name);
+        let (mut claim, text) = loop {
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            if let Some(claimed) = claimed(file, &path)? {
+                break claimed;
+            }
+        };
+        if Switched::parse(&text).is_some() {
+            return Err(io::Error::other(format!("an earlier halfpower left it switched, see {}", path.display())));
+        }
+        claim.set_len(0)?;
+        claim.write_all(switched.text().as_bytes())?;
+        claim.sync_all()?;
+        // The name has to outlive a power cut too.
+        File::open(folder)?.sync_all()?;
+        Ok(Self { path, _claim: claim })
+    }
+
+    /// All is as it was before.
+    pub fn done(self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A note that nobody else holds, with its text; `None` where it went away meanwhile.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] where somebody holds it.
+fn claimed(mut file: File, path: &Path) -> io::Result<Option<(File, String)>> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => {}
+    }
+    let ours = file.metadata()?;
+    if !path.metadata().is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(Some((file, text)))
+}
+
+impl Switched {
+    fn text(&self) -> String {
+        match self {
+            Self::WriteCache { device, identity, before, boot } => {
+                let identity = identity.as_deref().unwrap_or("");
+                format!("write-cache\n{device}\n{identity}\n{before}\n{boot}\nend\n")
+            }
+            Self::Tracing { instance } => format!("tracing\n{instance}\nend\n"),
+        }
+    }
+
+    /// `None` of a note that is not whole: its owner was killed before anything was switched.
+    fn parse(text: &str) -> Option<Self> {
+        let lines: Vec<&str> = text.lines().collect();
+        match lines.as_slice() {
+            ["write-cache", device, identity, before, boot, "end"] => Some(Self::WriteCache {
+                device: device.to_string(),
+                identity: Some(identity.to_string()).filter(|identity| !identity.is_empty()),
+                before: before.to_string(),
+                boot: boot.to_string(),
+            }),
+            ["tracing", instance, "end"] => Some(Self::Tracing { instance: instance.to_string() }),
+            _ => None,
+        }
+    }
+}
+
+/// Takes a trace instance away; whether there was one of ours by that name.
+pub type Remove = fn(&str) -> io::Result<bool>;
+
+/// Puts back what killed processes left switched, and says so, a sentence each.
+///
+/// `remove` takes a trace instance away by its name.
+pub(crate) fn mend(remove: Remove) -> Vec<String> {
+    FOLDERS.iter().flat_map(|folder| mend_in(Path::new(folder), Path::new(BLOCK), remove)).collect()
+}
+
+/// The same for notes in `notes`, with devices that are described in `block`.
+pub fn mend_in(notes: &Path, block: &Path, remove: Remove) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(notes) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| mend_one(path, block, remove)).collect()
+}
+
+fn mend_one(path: &Path, block: &Path, remove: Remove) -> Option<String> {
+    let file = File::open(path).ok()?;
+    let (_claim, text) = claimed(file, path).ok()??;
+    let outcome = match Switched::parse(&text) {
+        None => Outcome::Nothing,
+        Some(Switched::WriteCache { device, identity, before, boot }) => {
+            write_cache_back(block, &device, identity.as_deref(), &before, &boot)
+        }
+        Some(Switched::Tracing { instance }) => match remove(&instance) {
+            Ok(true) => {
+                Outcome::Mended(format!("the trace instance {instance} is removed, which a killed halfpower left"))
+            }
+            Ok(false) => Outcome::Nothing,
+            Err(error) => Outcome::Left(format!(
+                "the trace instance {instance}, which a killed halfpower left, cannot be removed ({error}); start any \
+                 command of halfpower as root"
+            )),
+        },
+    };
+    let sentence = match outcome {
+        Outcome::Left(sentence) => return Some(sentence),
+        Outcome::Mended(sentence) => Some(sentence),
+        Outcome::Nothing => None,
+    };
+    let _ = fs::remove_file(path);
+    sentence
+}
+
+/// What became of a note.
+enum Outcome {
+    /// All is as it was; a sentence that says so.
+    Mended(String),
+    /// There is nothing to put back.
+    Nothing,
+    /// The note has to stay; why, and what to do.
+    Left(String),
+}
+
+fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: &str, boot: &str) -> Outcome {
+    let left = |what: String| {
+        Outcome::Left(format!(
+            "a killed halfpower left the write cache of {device} switched (it was `{before}`): {what}"
+        ))
+    };
+    let restarted = boot != boot_identity();
+    let found = match identity {
+        Some(identity) => device_of(block, identity),
+        None => Some(device.to_string()).filter(|_| !restarted),
+    };
+    let Some(found) = found else {
+        return left(match identity {
+            Some(identity) => format!("no device {identity} is here now; connect it and start halfpower again"),
+            None => "after a restart it cannot be told which device that was; put it back by hand".to_string(),
+        });
+    };
+    let Some(attribute) = write_cache_attribute(&block.join(&found)) else {
+        return left("it is not here now; connect it and start halfpower again".to_string());
+    };
+    match fs::write(&attribute, before) {
+        Ok(()) => Outcome::Mended(format!(
+            "the write cache of {found} is `{before}` again, as before a halfpower that was killed"
+        )),
+        Err(error) => left(format!("that cannot be put back ({error}); start any command of halfpower as root")),
+    }
+}
+
+/// The attribute by which a device is told, not only the kernel's picture of it: virtio's own, or the SCSI disk's.
+pub fn write_cache_attribute(folder: &Path) -> Option<PathBuf> {
+    let scsi = fs::read_dir(folder.join("device/scsi_disk")).ok();
+    let scsi = scsi.and_then(|mut disks| Some(disks.next()?.ok()?.path().join("cache_type")));
+    [Some(folder.join("cache_type")), scsi].into_iter().flatten().find(|attribute| attribute.is_file())
+}
+
+/// The world-wide name or serial number in a device's folder, by which it is known under any name.
+pub fn device_identity(folder: &Path) -> Option<String> {
+    let read = |file: &&str| fs::read_to_string(folder.join(file)).ok().map(|text| text.trim().to_string());
+    let files = ["wwid", "device/wwid", "serial", "device/serial"];
+    files.iter().filter_map(read).find(|text| !text.is_empty())
+}
+
+/// The device that has this identity now; `None` where it is not one.
+fn device_of(block: &Path, identity: &str) -> Option<String> {
+    let entries = fs::read_dir(block).ok()?.flatten();
+    let mut same = entries.filter(|entry| device_identity(&entry.path()).as_deref() == Some(identity));
+    let first = same.next()?.file_name().into_string().ok();
+    if same.next().is_some() { None } else { first }
+}
+
+/// Identifies the time since the machine was started.
+pub fn boot_identity() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map_or_else(|_| "unknown".to_string(), |id| id.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Machine {
+        folder: tempfile::TempDir,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let machine = Self { folder: tempfile::tempdir().unwrap() };
+            machine.disk("sda", "naa.1");
+            machine
+        }
+
+        fn disk(&self, name: &str, wwid: &str) {
+            let folder = self.block().join(name).join("device/scsi_disk/0:0:0:0");
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("cache_type"), "write through\n").unwrap();
+            fs::write(self.block().join(name).join("device/wwid"), wwid).unwrap();
+        }
+
+        fn block(&self) -> PathBuf {
+            self.folder.path().join("block")
+        }
+
+        fn notes(&self) -> PathBuf {
+            self.folder.path().join("notes")
+        }
+
+        fn cache(&self, name: &str) -> String {
+            fs::read_to_string(write_cache_attribute(&self.block().join(name)).unwrap()).unwrap()
+        }
+
+        /// What a process that was killed leaves: a note without a lock.
+        fn left(&self, identity: Option<&str>, boot: &str) -> PathBuf {
+            let switched = Switched::WriteCache {
+                device: "sda".to_string(),
+                identity: identity.map(str::to_string),
+                before: "write back".to_string(),
+                boot: boot.to_string(),
+            };
+            drop(Note::write_in(&self.notes(), "write-cache-sda", &switched).unwrap());
+            self.notes().join("write-cache-sda")
+        }
+
+        fn mend(&self) -> String {
+            mend_in(&self.notes(), &self.block(), |_| Ok(false)).join("; ")
+        }
+    }
+
+    #[test]
+    fn a_setting_is_put_back_after_a_kill_and_said() {
+        let machine = Machine::new();
+        for identity in [Some("naa.1"), None] {
+            machine.disk("sda", "naa.1");
+            let note = machine.left(identity, &boot_identity());
+            assert_eq!(
+                machine.mend(),
+                "the write cache of sda is `write back` again, as before a halfpower that was killed"
+            );
+            assert_eq!(machine.cache("sda"), "write back");
+            assert!(!note.exists());
+            assert_eq!(machine.mend(), "");
+        }
+    }
+
+    #[test]
+    fn after_a_restart_the_device_is_known_by_its_number_and_not_by_its_name() {
+        let machine = Machine::new();
+        machine.disk("sda", "naa.2");
+        machine.disk("sdb", "naa.1");
+        let note = machine.left(Some("naa.1"), "an earlier start");
+        assert!(machine.mend().contains("the write cache of sdb is `write back` again"));
+        assert_eq!((machine.cache("sda").trim(), machine.cache("sdb").trim()), ("write through", "write back"));
+        assert!(!note.exists());
+        for identity in [Some("naa.7"), None] {
+            let note = machine.left(identity, "an earlier start");
+            assert!(machine.mend().contains("left the write cache of sda switched (it was `write back`)"));
+            assert_eq!(machine.cache("sda").trim(), "write through", "it is another disk");
+            fs::remove_file(note).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_note_whose_owner_lives_is_left_alone_and_one_that_is_not_whole_goes() {
+        let machine = Machine::new();
+        let switched = Switched::Tracing { instance: "halfpower-4194305-0".to_string() };
+        let note = Note::write_in(&machine.notes(), "a", &switched).unwrap();
+        assert_eq!(machine.mend(), "");
+        let again = Note::write_in(&machine.notes(), "a", &switched);
+        assert_eq!(again.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        note.done();
+        fs::write(machine.notes().join("b"), "write-cache\nsda\n").unwrap();
+        assert_eq!(machine.mend(), "");
+        assert_eq!(fs::read_dir(machine.notes()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_note_that_could_not_be_mended_is_not_written_over() {
+        let machine = Machine::new();
+        machine.left(Some("naa.7"), "an earlier start");
+        let switched = Switched::Tracing { instance: "x".to_string() };
+        let again = Note::write_in(&machine.notes(), "write-cache-sda", &switched);
+        assert!(again.unwrap_err().to_string().contains("left it switched"));
+    }
+}

@@ -1,0 +1,238 @@
+//! Switches tracepoints in an instance of tracefs of our own, which nobody else's tracing sees.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+use crate::OsError;
+use crate::switched::{Note, Switched};
+
+/// Where tracefs usually is, newer place first.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+/// What the names of our instances begin with; the process and a serial number follow.
+const PREFIX: &str = "halfpower-";
+
+/// Bytes that the text of a file may have.
+const MOST_TEXT: usize = 1 << 16;
+
+/// Serial numbers of the instances of this process.
+static SERIAL: AtomicU32 = AtomicU32::new(0);
+
+/// The file system of the tracepoints, mounted for all or, where it was not, for us alone.
+#[derive(Debug)]
+pub(crate) struct TraceFs {
+    folder: PathBuf,
+    /// Keeps a mount of our own alive, which is in no folder and goes with this.
+    _mount: Option<OwnedFd>,
+}
+
+fn refused(why: impl Into<String>) -> OsError {
+    OsError::Tracing { why: why.into() }
+}
+
+impl TraceFs {
+    /// Finds it, or mounts it where no other process sees it.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] where the kernel has none, or the rights are missing.
+    pub(crate) fn find() -> Result<Self, OsError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(refused("that takes root, so start halfpower as root"));
+        }
+        let there = PLACES.iter().map(PathBuf::from).find(|folder| folder.join("events").is_dir());
+        let found = match there {
+            Some(folder) => Self { folder, _mount: None },
+            None => Self::mount().map_err(|error| {
+                refused(format!("tracefs is not mounted and cannot be ({error}); it takes root and CONFIG_TRACING"))
+            })?,
+        };
+        match found.folder.join("events/block/block_rq_issue").is_dir() {
+            true => Ok(found),
+            false => Err(refused("this kernel was built without them (CONFIG_BLK_DEV_IO_TRACE)")),
+        }
+    }
+
+    fn mount() -> rustix::io::Result<Self> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+        Ok(Self { folder: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), _mount: Some(mount) })
+    }
+
+    /// The text of one of its files, read with one call: some of them have nothing to say to a second.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> io::Result<String> {
+        let mut bytes = vec![0; MOST_TEXT];
+        let count = File::open(self.folder.join(path))?.read(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes[..count]).into_owned())
+    }
+
+    /// Removes the instance `name`; `false` where there is none.
+    ///
+    /// # Errors
+    /// What the system says, above all that it is in use.
+    fn remove(&self, name: &str) -> io::Result<bool> {
+        match fs::remove_dir(self.folder.join("instances").join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+
+    /// Removes instances whose process is gone.
+    fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(self.folder.join("instances")) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+            if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+    }
+}
+
+/// Removes the instance `name` that a process left; `false` where there is none.
+///
+/// # Errors
+/// Where there may be one that cannot be removed.
+pub(crate) fn remove_instance(name: &str) -> io::Result<bool> {
+    if !name.starts_with(PREFIX) || name.contains('/') {
+        return Ok(false);
+    }
+    TraceFs::find().map_err(io::Error::other)?.remove(name)
+}
+
+/// Our corner of it. Nothing is traced before [`Instance::switch`].
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) tracefs: TraceFs,
+    folder: PathBuf,
+    /// Open from the beginning, so that switching takes one call and nobody removes the corner while it is ours.
+    on: Option<File>,
+    /// By which a later start finds it after a kill; `None` where none could be written.
+    note: Option<Note>,
+}
+
+impl Instance {
+    /// A new one, after the leftovers of processes that are gone were removed.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] where there may be none.
+    pub(crate) fn new(tracefs: TraceFs) -> Result<Self, OsError> {
+        tracefs.sweep();
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{serial}", std::process::id());
+        let folder = tracefs.folder.join("instances").join(&name);
+        let note = Note::write(&format!("tracing-{name}"), &Switched::Tracing { instance: name.clone() }).ok();
+        fs::create_dir(&folder).map_err(|error| refused(format!("no instance of tracefs can be made ({error})")))?;
+        let mut instance = Self { tracefs, folder, on: None, note };
+        instance.set("tracing_on", "0")?;
+        let on = OpenOptions::new().write(true).open(instance.folder.join("tracing_on"));
+        instance.on = Some(on.map_err(|error| refused(format!("tracing_on cannot be opened ({error})")))?);
+        Ok(instance)
+    }
+
+    /// Writes a setting.
+    ///
+    /// # Errors
+    /// [`OsError::Tracing`] that names the file.
+    pub(crate) fn set(&self, path: &str, value: &str) -> Result<(), OsError> {
+        let written = OpenOptions::new().write(true).open(self.folder.join(path));
+        let written = written.and_then(|mut file| file.write_all(value.as_bytes()));
+        written.map_err(|error| refused(format!("{path} in tracefs cannot be set to {value} ({error})")))
+    }
+
+    /// Traces from now on, or no longer.
+    pub(crate) fn switch(&self, on: bool) -> io::Result<()> {
+        self.on.as_ref().map_or(Ok(()), |mut file| file.write_all(if on { b"1" } else { b"0" }))
+    }
+
+    /// Where it is.
+    #[cfg(test)]
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The processors that have a buffer.
+    pub(crate) fn cpus(&self) -> Vec<u32> {
+        let entries = fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten();
+        let number = |name: String| name.strip_prefix("cpu")?.parse().ok();
+        let mut cpus: Vec<u32> = entries.filter_map(|entry| number(entry.file_name().into_string().ok()?)).collect();
+        cpus.sort_unstable();
+        cpus
+    }
+
+    /// Hands each page of a processor's buffer to `take`, oldest first, and empties it so.
+    pub(crate) fn drain(&self, cpu: u32, page_bytes: usize, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let mut pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        let mut page = vec![0; page_bytes];
+        loop {
+            match pipe.read(&mut page) {
+                Ok(0) => return Ok(()),
+                Ok(bytes) => take(&page[..bytes]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A processor's counts of what did not stay in its buffer: events lost, and older ones written over.
+    pub(crate) fn missing(&self, cpu: u32) -> io::Result<(u64, u64)> {
+        Ok(counts(&fs::read_to_string(self.folder.join(format!("per_cpu/cpu{cpu}/stats")))?))
+    }
+}
+
+/// Events lost and events written over, from a `stats` file.
+fn counts(stats: &str) -> (u64, u64) {
+    let count = |name: &str| -> u64 {
+        stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+    };
+    (count("dropped events:") + count("commit overrun:"), count("overrun:"))
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.switch(false);
+        // The kernel removes an instance only when none of its files is open.
+        self.on = None;
+        let removed = fs::remove_dir(&self.folder);
+        if let Some(note) = self.note.take()
+            && (removed.is_ok() || !self.folder.exists())
+        {
+            note.done();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_counted_by_kind() {
+        let stats = "entries: 15989\noverrun: 394049\ncommit overrun: 2\nbytes: 4\ndropped events: 40\n";
+        assert_eq!(counts(stats), (42, 394_049));
+        assert_eq!(counts(""), (0, 0));
+    }
+
+    #[test]
+    fn leftovers_of_processes_that_are_gone_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let instances = folder.path().join("instances");
+        let own = format!("halfpower-{}-0", std::process::id());
+        // No process has the number 2^22 + 1: the kernel's limit is 2^22.
+        for name in ["halfpower-4194305-3", "halfpower-4194305", &own, "somebody", "halfpower-x"] {
+            fs::create_dir_all(instances.join(name)).unwrap();
+        }
+        TraceFs { folder: folder.path().to_path_buf(), _mount: None }.sweep();
+        let mut left: Vec<_> = fs::read_dir(&instances).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort_unstable();
+        assert_eq!(left, [own.as_str(), "halfpower-x", "somebody"]);
+    }
+}

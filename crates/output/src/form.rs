@@ -1,0 +1,103 @@
+//! Tells the files that halfpower made from all others, by the mark that each form carries.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// "HPow", the application id in the header of each study file.
+pub const STUDY_APPLICATION_ID: u32 = 0x4850_6f77;
+
+/// Bytes from the beginning of a file in which its mark stands.
+const HEAD_BYTES: usize = 4096;
+
+/// What a file of ours holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A report or a comparison, as a page.
+    Page,
+    /// Records as CSV.
+    Csv,
+    /// Records as JSON.
+    Json,
+    /// Records in fio's form of JSON.
+    Fio,
+    /// Records as SQLIO's trace.
+    Trace,
+    /// A model that was fitted to a study.
+    Model,
+}
+
+impl Form {
+    /// Whether a file that begins with `head` is one of this form that halfpower made.
+    fn marks(self, head: &str) -> bool {
+        match self {
+            Self::Page => head.contains(r#"<meta name="generator" content="halfpower"#),
+            Self::Csv => head.starts_with("experiment,workload,rw,pattern,direction,"),
+            Self::Json => head == "[]\n" || head.starts_with("[\n{\"generator\":\"halfpower "),
+            Self::Fio => {
+                head.contains(r#""fio version": "halfpower-"#) || head.contains(r#""fio version":"halfpower-"#)
+            }
+            Self::Trace => head.lines().next().is_some_and(is_line_of_trace),
+            Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
+        }
+    }
+}
+
+/// Fourteen fields, and a comment in our words.
+fn is_line_of_trace(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(',').collect();
+    let ours = |comment: &str| ["rw=", "engine=", "pass=", "repeat="].iter().all(|word| comment.contains(word));
+    fields.len() == 14 && ours(fields[13])
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Page => "a report",
+            Self::Csv => "a CSV file",
+            Self::Json => "a JSON file",
+            Self::Fio => "a JSON file in fio's form",
+            Self::Trace => "an SQLIO trace",
+            Self::Model => "a model",
+        })
+    }
+}
+
+/// What the beginning of a file says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Nothing is in it.
+    Empty,
+    /// A study.
+    Study,
+    /// A file of the form that was asked about.
+    Ours,
+    /// Anything else.
+    Foreign,
+}
+
+/// What `file` holds, seen by one who is to write a `form`.
+pub(crate) fn content(file: &File, form: Option<Form>) -> io::Result<Content> {
+    let mut head = [0; HEAD_BYTES];
+    let mut filled = 0;
+    while filled < head.len() {
+        match file.read_at(&mut head[filled..], filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    let head = &head[..filled];
+    let text = String::from_utf8_lossy(head);
+    Ok(match form {
+        _ if head.is_empty() => Content::Empty,
+        _ if is_study(head) => Content::Study,
+        Some(form) if form.marks(&text) => Content::Ours,
+        _ => Content::Foreign,
+    })
+}
+
+/// Whether a file that begins so is a study: SQLite's header, with our application id at its place, 68.
+fn is_study(head: &[u8]) -> bool {
+    head.starts_with(b"SQLite format 3\0") && head.get(68..72) == Some(&STUDY_APPLICATION_ID.to_be_bytes()[..])
+}

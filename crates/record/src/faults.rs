@@ -1,0 +1,46 @@
+//! Tells what went wrong in a run, over all its windows.
+
+use std::collections::BTreeMap;
+
+use crate::{DiscardReason, DiscardedWindow, Record};
+
+/// Errors that say that data were wrong, by their names in a record.
+const WRONG_DATA: [&str; 4] = ["corrupt", "torn", "lost", "misdirected"];
+
+/// Whether the error of this name says that data were wrong.
+pub fn is_wrong_data(error: &str) -> bool {
+    WRONG_DATA.contains(&error)
+}
+
+impl Record {
+    /// What is kept of this window where it is measured again.
+    pub fn discarded_for(&self, reason: DiscardReason) -> DiscardedWindow {
+        let Self { elapsed_ns, short_transfers, .. } = *self;
+        DiscardedWindow { reason, elapsed_ns, errors: self.errors.clone(), short_transfers }
+    }
+
+    /// Requests that failed, by the name of the error, in all windows of the run.
+    pub fn all_errors(&self) -> BTreeMap<&str, u64> {
+        let mut all = BTreeMap::new();
+        let discarded = self.discarded.iter().map(|window| &window.errors);
+        for (name, count) in discarded.chain([&self.errors]).flatten() {
+            *all.entry(name.as_str()).or_default() += count;
+        }
+        all
+    }
+
+    /// Short transfers in all windows of the run.
+    pub fn all_short_transfers(&self) -> u64 {
+        self.short_transfers + self.discarded.iter().map(|window| window.short_transfers).sum::<u64>()
+    }
+
+    /// Requests that found wrong data.
+    pub fn wrong_data(&self) -> u64 {
+        self.all_errors().iter().filter(|(name, _)| is_wrong_data(name)).map(|(_, count)| count).sum()
+    }
+
+    /// Whether not a single request succeeded and some failed.
+    pub fn failed_whole(&self) -> bool {
+        self.ios == 0 && !self.errors.is_empty()
+    }
+}

@@ -1,0 +1,46 @@
+//! Defines what both layouts of the study file share: its marks, its checksums and the row of an environment.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Transaction, params};
+
+use crate::{Environment, RecordError};
+
+/// The layout that this program writes, and the newest that it reads.
+pub(super) const LAYOUT: u32 = 2;
+/// The first layout with checksums of the question and of the environments.
+pub(super) const LAYOUT_WITH_ALL_SUMS: u32 = 2;
+/// How long a reader or a writer that is about to let go is waited for.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+
+/// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
+pub(super) fn fnv1a(text: &str) -> i64 {
+    let sum = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    sum as i64
+}
+
+pub(super) fn damaged(path: &Path, detail: String) -> RecordError {
+    RecordError::Damaged { path: path.to_path_buf(), detail }
+}
+
+pub(super) fn insert_environment(
+    to: &Transaction,
+    layout: u32,
+    index: usize,
+    environment: &Environment,
+) -> rusqlite::Result<()> {
+    let text = serde_json::to_string(environment).map_err(to_sqlite)?;
+    let id = index as i64 + 1;
+    if layout < LAYOUT_WITH_ALL_SUMS {
+        return to.execute("INSERT INTO environment VALUES (?1, ?2)", params![id, text]).map(drop);
+    }
+    let sum = fnv1a(&text);
+    to.execute("INSERT INTO environment VALUES (?1, ?2, ?3)", params![id, text, sum]).map(drop)
+}
+
+pub(super) fn to_sqlite(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}

@@ -1,0 +1,92 @@
+//! Checks that damage to a study file is told in a sentence, never reported as a result, and never a panic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use crate::sample::{environment, question, records};
+use halfpower_record::{Environment, Record, RecordError, StudyFile};
+use halfpower_spec::Question;
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+const COUNT: u32 = 6;
+
+/// A study file with two environments, as bytes.
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let (_folder, path) = scratch();
+    let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    let records = records(COUNT);
+    file.append_all(&records[..3]).unwrap();
+    file.go_on_in(&environment("6.2")).unwrap();
+    file.append_all(&records[3..]).unwrap();
+    drop(file);
+    fs::read(&path).unwrap()
+});
+
+fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    (folder, path)
+}
+
+/// Everything that a report is made of.
+fn contents(path: &Path) -> Result<(Question, Vec<Environment>, Vec<Record>), RecordError> {
+    let file = StudyFile::open(path)?;
+    Ok((file.question().clone(), file.environments().to_vec(), file.records()?))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_flipped_bit_never_changes_a_report_unseen(at in 0..WHOLE.len(), bit in 0..8_u32) {
+        let (_folder, path) = scratch();
+        let mut bytes = WHOLE.clone();
+        bytes[at] ^= 1 << bit;
+        fs::write(&path, bytes).unwrap();
+        if let Ok((asked, environments, found)) = contents(&path) {
+            prop_assert_eq!(asked, question());
+            prop_assert_eq!(environments, [environment("6.1"), environment("6.2")]);
+            prop_assert_eq!(found, records(COUNT));
+        }
+    }
+}
+
+/// FNV-1a, as the file's checksums are made.
+fn fnv1a(text: &str) -> i64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        as i64
+}
+
+/// Changes the text of record 1 and makes its checksum fit.
+fn doctor(path: &Path, change: impl Fn(&str) -> String) {
+    let database = Connection::open(path).unwrap();
+    let select = "SELECT record FROM record WHERE record_id = 1";
+    let text: String = database.query_row(select, [], |row| row.get(0)).unwrap();
+    let changed = change(&text);
+    assert_ne!(text, changed);
+    let update = "UPDATE record SET record = ?1, record_fnv1a = ?2 WHERE record_id = 1";
+    database.execute(update, rusqlite::params![changed, fnv1a(&changed)]).unwrap();
+}
+
+#[test]
+fn a_record_whose_shortest_latency_is_longer_than_its_longest_is_refused() {
+    let (_folder, path) = scratch();
+    fs::write(&path, &*WHOLE).unwrap();
+    let max_ns = records(1)[0].latency.max_ns();
+    doctor(&path, |text| text.replacen(&format!("\"max_ns\":{max_ns}"), "\"max_ns\":3", 1));
+    let error = contents(&path).unwrap_err();
+    assert!(matches!(error, RecordError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("record 1 cannot be read: the shortest or the longest latency"), "{error}");
+}
+
+#[test]
+fn an_environment_that_was_changed_is_told() {
+    let (_folder, path) = scratch();
+    fs::write(&path, &*WHOLE).unwrap();
+    let update = "UPDATE environment SET environment = replace(environment, '6.2', '6.3') WHERE environment_id = 2";
+    assert_eq!(Connection::open(&path).unwrap().execute(update, []).unwrap(), 1);
+    let error = contents(&path).unwrap_err();
+    assert!(error.to_string().contains("the checksum of environment 2 is wrong"), "{error}");
+}

@@ -1,0 +1,178 @@
+//! Shows the advice as cards, each with the settings to copy: halfpower's flags and an fio job.
+
+use std::fmt::Write;
+
+use halfpower_analyse::{Advice, Findings};
+use halfpower_record::Record;
+use halfpower_spec::{EngineName, Workload};
+use maud::{Markup, html};
+
+use crate::html::answer::share;
+use crate::html::format::{heading, mbps, number, shell_word, span};
+use crate::html::settings::settings;
+use crate::words;
+
+/// The section with a card for each advice; nothing where there is none.
+pub fn advice(findings: &Findings, records: &[Record]) -> Markup {
+    let span_bytes = records.iter().map(|record| record.span_bytes).max();
+    html! {
+        @if !findings.advice.is_empty() {
+            section #advice {
+                h2 { "What to set" }
+                p.lead { "The cheapest settings within 5% of the peak, each with texts to copy." }
+                div.cards { @for advice in &findings.advice { (card(advice, findings, span_bytes)) } }
+            }
+        }
+    }
+}
+
+fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup {
+    let target = &findings.target;
+    let title = heading(&format!("{} {}", advice.pattern, advice.rw));
+    html! {
+        article.card {
+            h3 { (title) }
+            p { (words::advice::sentence(advice)) }
+            dl.figures {
+                div { dt { "Throughput" } dd { (mbps(advice.mbps)) } }
+                div { dt { "Of the best" } dd { (share(advice.share_of_peak)) } }
+                div { dt { "p99 latency" } dd { (span(advice.p99_us)) } }
+                div { dt { "Processor" } dd { (number(advice.cpu_ms_per_mb)) " ms/MB" } }
+            }
+            (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
+            @if let Some(job) = fio_job(advice, target, span_bytes) {
+                details { summary { "fio, the same as a job" } (to_copy("fio job", &job)) }
+            }
+            @for setting in settings(advice, findings) {
+                details { summary { (setting.program) } (to_copy(setting.program, &setting.text)) }
+            }
+        }
+    }
+}
+
+/// A text with a button that copies it.
+pub fn to_copy(what: &str, text: &str) -> Markup {
+    html! {
+        div.copy {
+            div.bar { span { (what) } button type="button" aria-label={ "Copy: " (what) } { "Copy" } }
+            pre tabindex="0" { code { @for piece in pieces(text) { span { (piece) } } } }
+        }
+    }
+}
+
+/// A command cut before each flag, so that a short line does not break inside one; other text in one piece.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut cuts: Vec<usize> = text.match_indices(" --").map(|(place, _)| place + 1).collect();
+    if text.contains('\n') {
+        cuts.clear();
+    }
+    cuts.insert(0, 0);
+    cuts.push(text.len());
+    cuts.windows(2).map(|ends| &text[ends[0]..ends[1]]).collect()
+}
+
+/// fio's name for a way to issue requests, and how many of its jobs carry the depth; `None` for what fio lacks.
+fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
+    match settings.engine {
+        EngineName::Auto | EngineName::IoUring | EngineName::Plain | EngineName::Sqpoll | EngineName::Iopoll => {
+            Some(("io_uring", settings.iodepth, settings.threads))
+        }
+        EngineName::Libaio => Some(("libaio", settings.iodepth, settings.threads)),
+        EngineName::Mmap => Some(("mmap", 1, settings.threads)),
+        EngineName::Sync => Some(("psync", 1, settings.threads)),
+        EngineName::Pool => Some(("psync", 1, settings.total_depth())),
+        EngineName::Null | EngineName::Simulated | EngineName::Memory => None,
+    }
+}
+
+/// The same settings as an fio job; `None` where the target is none that fio knows.
+fn fio_job(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Option<String> {
+    let settings = &advice.settings;
+    let schemed = ["sim:", "null:", "stripe:", "mirror:", "smb:"].iter().any(|scheme| target.starts_with(scheme));
+    // A line break in a path would begin a setting of its own, and fio has no way to quote one.
+    if schemed || target.contains(['\n', '\r']) {
+        return None;
+    }
+    let (engine, iodepth, numjobs) = fio_engine(settings)?;
+    let device = target.starts_with("/dev/");
+    // fio parts the names of several files with a colon.
+    let target = target.replace(':', "\\:");
+    let place = match (device, settings.rw.writes()) {
+        (true, true) => format!("; writes over the device\nfilename={target}"),
+        (true, false) => format!("filename={target}"),
+        (false, _) => format!("; for a file instead of a folder: filename=\ndirectory={target}"),
+    };
+    let mut job = format!("[{}-{}]\n{place}\n", advice.pattern, advice.rw);
+    if let Some(bytes) = span_bytes.filter(|bytes| *bytes > 0) {
+        let _ = writeln!(job, "size={bytes}");
+    }
+    let _ = writeln!(job, "ioengine={engine}\nrw={}\nbs={}\niodepth={iodepth}", settings.rw, settings.bs.0);
+    let _ = writeln!(job, "numjobs={numjobs}\ndirect={}", u8::from(settings.cache.direct()));
+    for (key, value) in settings.issuing.iter().flat_map(halfpower_record::fio_issuing) {
+        let _ = writeln!(job, "{key}={value}");
+    }
+    if settings.cache.durable() && settings.rw.writes() {
+        job.push_str("sync=dsync\n");
+    }
+    job.push_str("time_based=1\nruntime=30\ngroup_reporting=1");
+    Some(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use halfpower_analyse::{CellSettings, FastestCell};
+    use halfpower_spec::{Bytes, Cache, Direction, Pattern, Rw};
+
+    fn advised(engine: EngineName, rw: Rw, cache: Cache) -> Advice {
+        Advice {
+            rw: rw.direction().unwrap_or(Direction::Read),
+            pattern: Pattern::Random,
+            settings: Workload { engine, rw, cache, bs: Bytes(8192), iodepth: 4, threads: 2, ..Workload::default() },
+            mbps: 100.0,
+            share_of_peak: 1.0,
+            cpu_ms_per_mb: 0.1,
+            p99_us: 100.0,
+            best: FastestCell {
+                cell: CellSettings {
+                    pattern: Pattern::Random,
+                    rw: rw.direction().unwrap_or(Direction::Read),
+                    cache,
+                    iodepth: 4,
+                    bs_bytes: 8192,
+                    threads: 2,
+                },
+                mbps: 100.0,
+            },
+            is_best: true,
+        }
+    }
+
+    #[test]
+    fn an_fio_job_has_the_same_settings() {
+        let advice = advised(EngineName::Pool, Rw::Randwrite, Cache::None);
+        let job = fio_job(&advice, "/data", Some(1 << 20)).unwrap();
+        for line in ["rw=randwrite", "bs=8192", "ioengine=psync", "iodepth=1", "numjobs=8", "direct=1", "sync=dsync"] {
+            assert!(job.lines().any(|l| l == line), "{line} in\n{job}");
+        }
+        let advice = advised(EngineName::IoUring, Rw::Randread, Cache::Both);
+        let job = fio_job(&advice, "/data", None).unwrap();
+        for line in ["iodepth=4", "numjobs=2", "direct=0", "directory=/data"] {
+            assert!(job.lines().any(|l| l == line), "{line} in\n{job}");
+        }
+        assert!(!job.contains("sync="));
+    }
+
+    #[test]
+    fn a_job_that_writes_over_a_device_says_so() {
+        let advice = advised(EngineName::IoUring, Rw::Randwrite, Cache::Device);
+        assert!(fio_job(&advice, "/dev/sdx", None).unwrap().contains("; writes over"));
+    }
+
+    #[test]
+    fn what_fio_cannot_run_has_no_job() {
+        assert!(fio_job(&advised(EngineName::Simulated, Rw::Read, Cache::Device), "sim:", None).is_none());
+        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device), "sim:", None).is_none());
+        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device), "/a\nrw=write", None).is_none());
+    }
+}

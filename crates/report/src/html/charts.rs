@@ -1,0 +1,274 @@
+//! Gives each chart a place that the page's script draws in, with its table behind it.
+//!
+//! A *path* is one pattern, cache setting and direction; every kind of chart has one small multiple a path.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
+use halfpower_spec::{Cache, Direction, Pattern};
+use maud::{Markup, html};
+
+use crate::html::format::{UNKNOWN, heading, number, path_words, size, span};
+use crate::words::settings::cost_path;
+
+/// One pattern, cache setting and direction: what the small multiples differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChartedPath {
+    pub pattern: Pattern,
+    pub cache: Cache,
+    pub rw: Direction,
+}
+
+impl ChartedPath {
+    fn of(cell: &CellFinding) -> Self {
+        Self { pattern: cell.pattern, cache: cell.cache, rw: cell.rw }
+    }
+
+    /// The key that the page's script finds its cells by.
+    fn key(self) -> String {
+        format!("{} {} {}", self.pattern, self.cache, self.rw)
+    }
+
+    fn words(self) -> String {
+        path_words(self.pattern, self.cache, self.rw)
+    }
+}
+
+/// Every path that was measured: direct before buffered, so that the device's own charts stand together.
+pub fn paths(findings: &Findings) -> Vec<ChartedPath> {
+    let distinct: BTreeSet<ChartedPath> = findings.cells.iter().map(ChartedPath::of).collect();
+    let mut paths: Vec<ChartedPath> = distinct.into_iter().collect();
+    paths.sort_by_key(|path| (!path.cache.direct(), path.pattern, path.rw, path.cache));
+    paths
+}
+
+/// The cells of one path, with the block sizes and depths that occur among them.
+struct Grid<'a> {
+    path: ChartedPath,
+    cells: Vec<&'a CellFinding>,
+    sizes: Vec<u64>,
+    depths: Vec<u32>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(findings: &'a Findings, path: ChartedPath) -> Self {
+        let cells: Vec<&CellFinding> = findings.cells.iter().filter(|cell| ChartedPath::of(cell) == path).collect();
+        let sizes: BTreeSet<u64> = cells.iter().map(|cell| cell.bs_bytes).collect();
+        let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+        Self { path, cells, sizes: sizes.into_iter().collect(), depths: depths.into_iter().collect() }
+    }
+
+    /// A cell's share of the best of its path, 0 where nothing moved at all.
+    fn share(&self, cell: &CellFinding) -> f64 {
+        let best = self.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+        if best > 0.0 { cell.mbps.value / best } else { 0.0 }
+    }
+
+    /// A table of block sizes down and depths across; `say` writes one cell.
+    fn table(&self, caption: &str, say: impl Fn(&CellFinding) -> String) -> Markup {
+        let at = |bs: u64, depth: u32| self.cells.iter().find(|cell| cell.bs_bytes == bs && cell.iodepth == depth);
+        html! {
+            div.scroll tabindex="0" role="region" aria-label=(caption) {
+                table {
+                    caption { (caption) }
+                    thead {
+                        tr {
+                            th scope="col" { "Block size" }
+                            @for depth in &self.depths { th.number scope="col" { "depth " (depth) } }
+                        }
+                    }
+                    tbody {
+                        @for bs in &self.sizes {
+                            tr {
+                                th scope="row" { (size(*bs as f64)) }
+                                @for depth in &self.depths {
+                                    @let said = at(*bs, *depth).map(|cell| say(cell));
+                                    td.number { (said.unwrap_or_else(|| UNKNOWN.to_string())) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a reader without a mouse is told of every chart.
+const KEYS: &str = "Arrow keys walk through the points, Enter pins one, plus and minus zoom, 0 shows all. The numbers \
+                    are in the table that follows.";
+
+/// A place for a chart of one kind and path, and its table.
+fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
+    let words = heading(&grid.path.words());
+    html! {
+        figure.chart data-chart=(kind) data-path=(grid.path.key()) {
+            figcaption { (words) }
+            div.plot role="group" aria-label={ (words) ": " (what) ". " (KEYS) } {
+                p.pending { "This chart is drawn by the page's script." }
+            }
+            p.said aria-live="polite" {}
+            details { summary { "Numbers" } (table) }
+        }
+    }
+}
+
+/// The four sections of charts; nothing where no cell was measured.
+pub fn charts(findings: &Findings) -> Markup {
+    let grids: Vec<Grid> = paths(findings).into_iter().map(|path| Grid::of(findings, path)).collect();
+    html! {
+        @if !grids.is_empty() {
+            noscript { p.lead { "The charts need JavaScript; the tables below them do not." } }
+            (throughput(findings, &grids))
+            (heat(&grids))
+            (latency(&grids))
+            (cost(findings, &grids))
+        }
+    }
+}
+
+fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
+    let pap = findings.curves.iter().any(|curve| curve.rap_over_pap.is_some());
+    html! {
+            section #throughput {
+                h2 { "Throughput against block size" }
+                p.lead {
+                    "A line for each depth, in a ribbon as wide as the 95% "
+                    a href="#def-interval" { "interval" } " of its run means. A ring marks where a line first \
+                     reaches half of its own peak, its " a href="#def-half" { "half-power size" } "; there is none where \
+                     no smaller size was seen below half."
+                    @if pap { " The dashed rule is the narrowest advertised peak." }
+                    " Dots join sizes with unmeasured ones between them; open marks are cells that are not "
+                    a href="#def-steady" { "steady" } "."
+                }
+    p.lead.screen {
+                    "Point at a mark to see its record, click to pin it below its chart, drag to zoom, double-click to see \
+                     all again. By keyboard: arrows walk, Enter pins, + and \u{2212} zoom, 0 shows all."
+                }
+                div.depths role="group" aria-label="Depths shown" {}
+                div.multiples {
+                    @for grid in grids {
+                        (figure("throughput", grid, "throughput against block size, a line for each depth",
+                            grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
+                    }
+                }
+            }
+        }
+}
+
+fn heat(grids: &[Grid]) -> Markup {
+    html! {
+        section #heat {
+            h2 { "Block size and depth together" }
+            p.lead {
+                "MB/s in each cell; the colour is its share of the best of its chart. What was not measured is blank. \
+                 The dotted line parts the cells of at least half of the best from those below, the solid one those \
+                 of 95%. A box marks the advised settings, hatching what is not " a href="#def-steady" { "steady" } "."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("heat", grid, "a map of throughput over block size and depth",
+                        grid.table("Share of the best, in percent", |cell| {
+                            format!("{:.0}", 100.0 * grid.share(cell))
+                        })))
+                }
+            }
+        }
+    }
+}
+
+fn latency(grids: &[Grid]) -> Markup {
+    html! {
+        section #latency {
+            h2 { "Throughput against latency" }
+            p.lead {
+                "What more depth buys and what it costs: each line runs through the depths of one block size, from \
+                 the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. \
+                 Where a line turns upwards, depth no longer adds throughput, only waiting; a ring marks its "
+                a href="#def-knee" { "knee" } "."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("latency", grid, "throughput against median and 99th percentile latency, by depth",
+                        grid.table("Latency, p50 / p99", |cell| {
+                            format!("{} / {}", span(cell.latency_ns.p50 as f64 / 1e3), span(cell.latency_ns.p99 as f64 / 1e3))
+                        })))
+                }
+            }
+        }
+    }
+}
+
+fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
+    html! {
+        section #cost {
+            h2 { "What a request costs the processor" }
+            p.lead {
+                "Microseconds of processor time a request against block size, with the fit fixed + marginal × KiB. \
+                 The band lies between what the process was " a href="#def-charged" { "charged" } " (solid, dots) \
+                 and all that the machine spent, from the " a href="#def-soaker" { "soaker" } " (dashed, rings)."
+            }
+            div.multiples {
+                @for grid in grids {
+                    (figure("cost", grid, &cost_words(findings, grid.path),
+                        grid.table("Microseconds a request, charged / soaker", |cell| {
+                            let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
+                            format!("{} / {soaker}", number(cell.charged_us))
+                        })))
+                }
+            }
+            div.multiples.alone { (gigabyte(findings)) }
+        }
+    }
+}
+
+/// The place of the chart that shows all paths' processor time for a gigabyte, and its table: the fits.
+fn gigabyte(findings: &Findings) -> Markup {
+    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
+    html! {
+        figure.chart.wide data-chart="gigabyte" data-path="all" {
+            figcaption { "Processor seconds a gigabyte, all paths" }
+            div.plot role="group" aria-label={ "Processor seconds a gigabyte against block size. " (KEYS) } {
+                p.pending { "This chart is drawn by the page's script." }
+            }
+            p.said aria-live="polite" {}
+            details {
+                summary { "Numbers" }
+                div.scroll tabindex="0" role="region" aria-label="Processor seconds a gigabyte" {
+                    table {
+                        caption { "Charged processor seconds a gigabyte, by the fit" }
+                        thead {
+                            tr {
+                                th scope="col" { "ChartedPath" }
+                                th.number scope="col" { "at the smallest block" }
+                                th.number scope="col" { "at the largest" }
+                            }
+                        }
+                        tbody {
+                            @for cost in charged {
+                                tr {
+                                    th scope="row" { (heading(&cost_path(cost))) }
+                                    // A millisecond a megabyte is a second a gigabyte.
+                                    @for seconds in cost.ms_per_mb { td.number { (number(seconds)) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The fits of one path in words, for those who do not see the chart.
+fn cost_words(findings: &Findings, path: ChartedPath) -> String {
+    let same = |cost: &&Cost| (cost.pattern, cost.cache, cost.rw) == (path.pattern, path.cache, path.rw);
+    let mut words = "processor time a request against block size".to_string();
+    for cost in findings.cost.iter().filter(same) {
+        let bound = if cost.bound == Bound::Charged { "charged" } else { "soaker" };
+        let (fixed, marginal) = (cost.fixed_us.value, cost.marginal_us_per_kib.value);
+        let _ = write!(words, "; {bound} {} µs and {} a KiB", number(fixed), number(marginal));
+    }
+    words
+}

@@ -1,0 +1,111 @@
+//! Writes findings and runs as JSON for the page's script.
+
+use std::collections::BTreeMap;
+
+use halfpower_analyse::Findings;
+use halfpower_experiments::StudyFindings;
+use halfpower_record::Record;
+use serde_json::{Value, json};
+
+use crate::html::trust::{drawn_series, flagged};
+use crate::json::study_value;
+
+/// The embedded JSON.
+pub struct Data {
+    /// An object with `findings` and `runs` (`columns` and `rows`), free of the character `<`.
+    pub json: String,
+    /// Runs that found no room; the study file holds them all.
+    pub runs_left_out: usize,
+}
+
+/// Findings and runs for the page, in about `most_bytes` at most: runs that find no room are left out.
+pub fn data(findings: &StudyFindings, records: &[Record], most_bytes: usize) -> Data {
+    let mut told = study_value(findings);
+    keep_what_is_drawn(&mut told, findings);
+    round(&mut told);
+    let room = most_bytes.saturating_sub(told.to_string().len());
+    let mut used = 0;
+    let mut rows = Vec::new();
+    for record in records {
+        let mut row = Value::Array(run(record).into_iter().map(|(_, value)| value).collect());
+        round(&mut row);
+        used += row.to_string().len() + 1;
+        if used > room {
+            break;
+        }
+        rows.push(row);
+    }
+    let columns: Vec<&str> =
+        records.first().map_or_else(Vec::new, |record| run(record).into_iter().map(|(name, _)| name).collect());
+    let runs_left_out = records.len() - rows.len();
+    let whole = json!({ "findings": told, "runs": { "columns": columns, "rows": rows } });
+    Data { json: whole.to_string().replace('<', "\\u003c"), runs_left_out }
+}
+
+/// Six significant digits are more than any measurement here has; sixteen would double the page's data.
+pub(crate) fn round(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or_default();
+            *value = json!(format!("{exact:.5e}").parse::<f64>().unwrap_or(exact));
+        }
+        Value::Array(items) => items.iter_mut().for_each(round),
+        Value::Object(members) => members.values_mut().for_each(round),
+        _ => {}
+    }
+}
+
+/// Leaves out of each cell what no chart needs: series but those drawn, and what its runs say themselves.
+fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
+    let charted = flagged(findings);
+    for (place, cell) in told["cells"].as_array_mut().into_iter().flatten().enumerate() {
+        let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };
+        cell["series_mbps"] = json!(series.0);
+        cell["series_step_ms"] = json!(series.1);
+        let members = cell.as_object_mut().expect("a cell is an object");
+        for name in ["run_mbps", "run_charged_us", "noise", "unsteady", "unsteady_why"] {
+            members.remove(name);
+        }
+    }
+}
+
+/// One row of the runs, by column.
+fn run(record: &Record) -> Vec<(&'static str, Value)> {
+    let workload = &record.run.workload;
+    let latency = &record.latency;
+    let ms = |ns: u64| json!(ns as f64 / 1e6);
+    vec![
+        ("experiment", json!(record.run.experiment)),
+        ("pass", json!(record.run.pass)),
+        ("rw", json!(workload.rw)),
+        ("bs_bytes", json!(workload.bs.0)),
+        ("iodepth", json!(workload.iodepth)),
+        ("threads", json!(workload.threads)),
+        ("cache", json!(workload.cache)),
+        ("engine", json!(record.engine)),
+        ("repeat", json!(record.run.repeat)),
+        ("started_unix_ms", json!(record.started_unix_ms)),
+        ("seconds", json!(record.seconds())),
+        ("bytes", json!(record.bytes)),
+        ("ios", json!(record.ios)),
+        ("errors", json!(errors(&record.errors))),
+        ("short_transfers", json!(record.short_transfers)),
+        ("mbps", json!(record.mbps())),
+        ("iops", json!(record.iops())),
+        ("latency_ns_min", json!(latency.min_ns())),
+        ("latency_ns_p50", json!(latency.quantile_ns(0.5))),
+        ("latency_ns_p99", json!(latency.quantile_ns(0.99))),
+        ("latency_ns_max", json!(latency.max_ns())),
+        ("latency_ns_mean", json!(latency.mean_ns())),
+        ("achieved_depth", json!(record.achieved_depth)),
+        ("user_ms", ms(record.cpu.user_ns)),
+        ("system_ms", ms(record.cpu.system_ns)),
+        ("machine_busy_ms", ms(record.cpu.machine_busy_ns())),
+        ("soaker_lost_ms", record.cpu.soaker.as_ref().map_or(Value::Null, |soaker| ms(soaker.lost_ns))),
+    ]
+}
+
+/// Errors by kind as one text, `EIO 3; ENOSPC 1`; nothing where there were none.
+fn errors(errors: &BTreeMap<String, u64>) -> String {
+    errors.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("; ")
+}

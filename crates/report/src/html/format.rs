@@ -1,0 +1,159 @@
+//! Writes numbers and names for the page, in one manner everywhere.
+//!
+//! The page's script has the same rules for what it writes itself (`assets/charts.js`).
+
+use halfpower_analyse::Interval;
+use halfpower_spec::{Cache, Direction, Pattern};
+
+/// Stands where a number is not known.
+pub const UNKNOWN: &str = "\u{2013}";
+
+/// Digits in groups of three, parted by commas.
+fn grouped(digits: &str) -> String {
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with three significant digits, or all of those before the point.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => UNKNOWN.to_string(),
+        size if size >= 99.95 => {
+            let sign = if value < 0.0 { "\u{2212}" } else { "" };
+            format!("{sign}{}", grouped(&format!("{size:.0}")))
+        }
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 || size == 0.0 => format!("{value:.2}"),
+        size if size >= 0.01 => format!("{value:.3}"),
+        size if size >= 0.0001 => format!("{value:.5}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A throughput given in MB/s.
+pub fn mbps(value: f64) -> String {
+    format!("{} MB/s", number(value))
+}
+
+/// A size in bytes, exact where it is a whole number of its unit.
+pub fn size(bytes: f64) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((unit, name)) = units.iter().find(|(unit, _)| bytes >= *unit as f64) else {
+        return format!("{bytes:.0} B");
+    };
+    let count = bytes / *unit as f64;
+    if count.fract() == 0.0 {
+        format!("{} {name}", grouped(&format!("{count:.0}")))
+    } else {
+        format!("{} {name}", number(count))
+    }
+}
+
+/// A span given in microseconds.
+pub fn span(us: f64) -> String {
+    match us {
+        us if us >= 999_500.0 => format!("{} s", number(us / 1e6)),
+        us if us >= 999.5 => format!("{} ms", number(us / 1e3)),
+        us => format!("{} µs", number(us)),
+    }
+}
+
+/// The ends of an interval, where they are not the value itself.
+pub fn ends(interval: &Interval) -> Option<String> {
+    let known = interval.low.is_finite() && interval.high.is_finite() && interval.low != interval.high;
+    known.then(|| format!("{} to {}", number(interval.low), number(interval.high)))
+}
+
+/// A path in words, as in `random direct read`.
+pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
+    let cache = match cache {
+        Cache::Both => "buffered",
+        Cache::Os => "buffered durable",
+        Cache::Device => "direct",
+        Cache::None => "direct durable",
+    };
+    format!("{pattern} {cache} {rw}")
+}
+
+/// The same text with its first letter large, as a heading wants it.
+pub fn heading(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A word that a shell takes as one argument, whatever is in it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A date and time of day in UTC, from milliseconds of Unix time.
+pub fn date(unix_ms: u64) -> String {
+    let minutes = unix_ms / 60_000;
+    let (days, minute) = (minutes / 1440, minutes % 1440);
+    // Counting from 1 March of the year 0 puts the leap day at the end of a year (Hinnant's civil calendar).
+    let since_march_0 = days + 719_468;
+    let (era, day_of_era) = (since_march_0 / 146_097, since_march_0 % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let cases = [
+            (0.0, "0.00"),
+            (0.0456, "0.046"),
+            (1.234, "1.23"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (1234.5, "1,234"),
+            (1_234_567.0, "1,234,567"),
+            (-250.0, "\u{2212}250"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(number(f64::NAN), UNKNOWN);
+    }
+
+    #[test]
+    fn sizes_and_spans_take_the_unit_that_fits() {
+        assert_eq!(
+            [size(512.0), size(4096.0), size(12_700.0), size(1048576.0)],
+            ["512 B", "4 KiB", "12.4 KiB", "1 MiB"]
+        );
+        assert_eq!([span(84.2), span(1240.0), span(2.5e6)], ["84.2 µs", "1.24 ms", "2.50 s"]);
+    }
+
+    #[test]
+    fn a_word_for_the_shell_stays_one_word() {
+        assert_eq!(shell_word("/data/a.b"), "/data/a.b");
+        assert_eq!(shell_word("it's <b>"), r"'it'\''s <b>'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400_000), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_767_225_599_000), "2025-12-31 23:59 UTC");
+    }
+}

@@ -1,0 +1,199 @@
+//! Shows the constants of each path as tables: half power, limits and processor cost.
+
+use halfpower_analyse::{Attribution, Bound, CellFinding, Cost, Curve, Findings, Interval, Limits};
+use maud::{Markup, html};
+
+use crate::html::answer::{half_power_size, share};
+use crate::html::format::{UNKNOWN, ends, heading, number, path_words, size};
+use crate::words::settings::cost_path;
+
+/// A heading of a column: its words, and the definition that it is linked to.
+pub(crate) type Column = (&'static str, Option<&'static str>);
+
+/// The section with the tables; nothing where all are empty.
+pub fn half_power_and_cost(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.curves.is_empty() || !findings.cost.is_empty() {
+            section #tables {
+                h2 { "Half power, limits and cost in numbers" }
+                p.lead { "In grey below a number: its 95% interval." }
+                (half_power(&findings.curves))
+                (limits(&findings.limits))
+                (cost(&findings.cost))
+                (attribution(&findings.attribution, &findings.cells))
+            }
+        }
+    }
+}
+
+pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead {
+                    tr {
+                        @for (place, (words, definition)) in columns.iter().enumerate() {
+                            th scope="col" .number[place > 0] {
+                                @match definition {
+                                    Some(id) => { a href={ "#def-" (id) } { (words) } },
+                                    None => { (words) },
+                                }
+                            }
+                        }
+                    }
+                }
+                (body)
+            }
+        }
+    }
+}
+
+/// A number with its interval below it.
+fn with_ends(interval: &Interval) -> Markup {
+    html! { (number(interval.value)) @if let Some(ends) = ends(interval) { small { (ends) } } }
+}
+
+fn maybe(interval: Option<&Interval>) -> Markup {
+    html! { @match interval { Some(interval) => { (with_ends(interval)) }, None => { (UNKNOWN) } } }
+}
+
+fn half_power(curves: &[Curve]) -> Markup {
+    let columns: [Column; 6] = [
+        ("Depth", None),
+        ("Peak, MB/s", Some("rap")),
+        ("at block size", None),
+        ("Half power from", Some("half")),
+        ("n½", Some("nhalf")),
+        ("RAP/PAP", Some("pap")),
+    ];
+    let same = |a: &Curve, b: &Curve| (a.pattern, a.cache, a.rw) == (b.pattern, b.cache, b.rw);
+    let body = html! {
+        @for curves in curves.chunk_by(same) {
+            tbody {
+                @let first = &curves[0];
+                @let words = heading(&path_words(first.pattern, first.cache, first.rw));
+                tr.group { th colspan="6" scope="rowgroup" { (words) } }
+                @for curve in curves {
+                    tr {
+                        th scope="row" { (curve.iodepth) }
+                        td.number { (number(curve.peak_mbps)) }
+                        td.number { (size(curve.peak_bs_bytes as f64)) }
+                        td.number { (half_power_size(curve)) }
+                        td.number { (n_half(curve)) }
+                        td.number { (curve.rap_over_pap.map_or_else(|| UNKNOWN.to_string(), share)) }
+                    }
+                }
+            }
+        }
+    };
+    html! { @if !curves.is_empty() { (wide_table("Half power", &columns, body)) } }
+}
+
+fn n_half(curve: &Curve) -> Markup {
+    let ends = curve.n_half_low_bytes.zip(curve.n_half_high_bytes).filter(|(low, high)| low < high);
+    html! {
+        (curve.n_half_bytes.map_or_else(|| UNKNOWN.to_string(), size))
+        @if let Some((low, high)) = ends { small { (size(low)) " to " (size(high)) } }
+    }
+}
+
+fn limits(limits: &[Limits]) -> Markup {
+    let columns: [Column; 6] = [
+        ("Path", None),
+        ("Fixed, µs a request", Some("fixed")),
+        ("One stream, MB/s", Some("stream")),
+        ("Side by side", Some("parallelism")),
+        ("Ceiling, MB/s", Some("ceiling")),
+        ("Ceiling, requests/s", Some("ceiling")),
+    ];
+    let body = html! {
+        tbody {
+            @for limit in limits {
+                tr {
+                    th scope="row" { (heading(&path_words(limit.pattern, limit.cache, limit.rw))) }
+                    td.number { (maybe(limit.fixed_us.as_ref())) }
+                    td.number { (maybe(limit.stream_mbps.as_ref())) }
+                    td.number { (limit.parallelism.map_or_else(|| UNKNOWN.to_string(), number)) }
+                    td.number { (maybe(limit.ceiling_mbps.as_ref())) }
+                    td.number { (maybe(limit.ceiling_iops.as_ref())) }
+                }
+            }
+        }
+    };
+    html! { @if !limits.is_empty() { (wide_table("What a request is up against", &columns, body)) } }
+}
+
+fn cost(costs: &[Cost]) -> Markup {
+    let columns: [Column; 7] = [
+        ("Path", None),
+        ("Bound", Some("charged")),
+        ("Fixed, µs a request", Some("cost")),
+        ("Marginal, µs a KiB", Some("cost")),
+        ("ms/MB, smallest to largest", Some("permb")),
+        ("One core saturates, MB/s", Some("saturates")),
+        ("Requests/s", Some("saturates")),
+    ];
+    let body = html! {
+        tbody {
+            @for cost in costs {
+                tr {
+                    th scope="row" { (heading(&cost_path(cost))) small { "from " (cost.cells) " cells" } }
+                    td.number { @if cost.bound == Bound::Charged { "charged" } @else { "soaker" } }
+                    td.number { (with_ends(&cost.fixed_us)) }
+                    td.number { (with_ends(&cost.marginal_us_per_kib)) }
+                    td.number { (range(cost.ms_per_mb)) }
+                    td.number { (range(cost.core_saturates_mbps)) }
+                    td.number { (number(cost.core_saturates_iops)) }
+                }
+            }
+        }
+    };
+    html! { @if !costs.is_empty() { (wide_table("What it costs the processor", &columns, body)) } }
+}
+
+/// Who spent the processors' time, and what nobody was charged for.
+fn attribution(attributions: &[Attribution], cells: &[CellFinding]) -> Markup {
+    let columns: [Column; 7] = [
+        ("Path", None),
+        ("Charged, cores", Some("charged")),
+        ("Elsewhere", Some("unseen")),
+        ("Interrupts", Some("unseen")),
+        ("Deferred interrupts", Some("unseen")),
+        ("Not attributed", Some("unseen")),
+        ("Unseen, µs a request", Some("unseen")),
+    ];
+    let cores = |cores: Option<f64>| cores.map_or_else(|| UNKNOWN.to_string(), |cores| format!("{cores:.2}"));
+    let body = html! {
+        tbody {
+            @for path in attributions {
+                tr {
+                    th scope="row" { (heading(&halfpower_text::path_words(path.pattern, path.cache, path.rw))) small { "from " (path.cells) " cells" } }
+                    td.number { (cores(Some(path.charged_cores))) }
+                    td.number { (cores(Some(path.elsewhere_cores))) }
+                    td.number { (cores(Some(path.irq_cores))) }
+                    td.number { (cores(Some(path.softirq_cores))) }
+                    td.number { (cores(path.unattributed_cores)) }
+                    td.number { (unseen(path, cells)) }
+                }
+            }
+        }
+    };
+    html! { @if !attributions.is_empty() { (wide_table("Where the processors' time went", &columns, body)) } }
+}
+
+/// The least and the most that the soaker lost beyond the charge, over the path's cells.
+fn unseen(path: &Attribution, cells: &[CellFinding]) -> String {
+    let of_path = |cell: &&CellFinding| (cell.pattern, cell.cache, cell.rw) == (path.pattern, path.cache, path.rw);
+    let mut all: Vec<f64> = cells.iter().filter(of_path).filter_map(|cell| cell.unseen_us).collect();
+    all.sort_by(f64::total_cmp);
+    match all[..] {
+        [] => UNKNOWN.to_string(),
+        [only] => number(only),
+        [least, .., most] => range([least, most]),
+    }
+}
+
+fn range([smallest, largest]: [f64; 2]) -> String {
+    format!("{} to {}", number(smallest), number(largest))
+}

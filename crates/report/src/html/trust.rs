@@ -1,0 +1,119 @@
+//! Shows the cells that are not steady: a chart over time for each, with what was trimmed and the reason.
+
+use halfpower_analyse::{CellFinding, Findings};
+use maud::{Markup, html};
+
+use crate::html::format::{UNKNOWN, heading, mbps, number, path_words, size};
+use crate::words::unsteady;
+
+/// Most charts: the fastest cells, since those are most easily taken for advice.
+const MOST: usize = 12;
+/// Most steps of a chart.
+const MOST_STEPS: usize = 80;
+/// Most cells named below the charts.
+const MOST_NAMED: usize = 40;
+
+/// The cells that have a chart, by their place in the findings, the fastest first.
+pub fn flagged(findings: &Findings) -> Vec<usize> {
+    let mut places: Vec<usize> =
+        (0..findings.cells.len()).filter(|place| is_flagged(&findings.cells[*place])).collect();
+    let rate = |place: &usize| findings.cells[*place].mbps.value;
+    places.sort_by(|one, other| rate(other).total_cmp(&rate(one)).then(one.cmp(other)));
+    places.truncate(MOST);
+    places
+}
+
+fn is_flagged(cell: &CellFinding) -> bool {
+    !cell.steady && !cell.series_mbps.is_empty()
+}
+
+/// A cell's series as its chart and table show it: MB/s a step, and the step in milliseconds. Of a long one,
+/// neighbouring steps are drawn together.
+pub fn drawn_series(cell: &CellFinding) -> (Vec<f64>, f64) {
+    let together = cell.series_mbps.len().div_ceil(MOST_STEPS).max(1);
+    let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len() as f64;
+    (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ms * together as f64)
+}
+
+/// The section with their charts; nothing where every cell is steady.
+pub fn unsteady_cells(findings: &Findings) -> Markup {
+    let shown = flagged(findings);
+    let others: Vec<&CellFinding> = findings
+        .cells
+        .iter()
+        .enumerate()
+        .filter(|(place, cell)| !cell.steady && !shown.contains(place))
+        .map(|(_, cell)| cell)
+        .collect();
+    html! {
+        @if !shown.is_empty() {
+            section #unsteady {
+                h2 { "Cells that are not steady" }
+                p.lead {
+                    "What they did over time, in the first run of each. Grey ground is the start that was "
+                    a href="#def-trimmed" { "trimmed" } "; the dashed rule is the mean of all runs, the dotted ones \
+                     are the rates before and after a fall. They are hatched in the heat maps and never advised."
+                }
+                div.multiples { @for place in &shown { (figure(&findings.cells[*place], *place)) } }
+                @if !others.is_empty() {
+                    details {
+                        summary { (others.len()) " more cells that are not steady" }
+                        ul { @for cell in others.iter().take(MOST_NAMED) { li { (words(cell)) ": " (reason(cell)) } } }
+                        @if others.len() > MOST_NAMED { p.lead { "All are hatched in the heat maps." } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn words(cell: &CellFinding) -> String {
+    let path = heading(&path_words(cell.pattern, cell.cache, cell.rw));
+    format!("{path}, {}, {} deep", size(cell.bs_bytes as f64), cell.iodepth)
+}
+
+fn reason(cell: &CellFinding) -> String {
+    cell.unsteady.as_ref().map_or(UNKNOWN.to_string(), unsteady::why)
+}
+
+fn figure(cell: &CellFinding, place: usize) -> Markup {
+    let words = words(cell);
+    let label = format!("{words}: throughput over time. Arrow keys walk through the points; a table follows.");
+    html! {
+        figure.chart data-chart="series" data-path=(place) {
+            figcaption { (words) }
+            p.reason {
+                (heading(&reason(cell)))
+                @if let Some((burst, sustained)) = cell.burst_mbps.zip(cell.sustained_mbps) {
+                    ". Burst " (mbps(burst)) ", sustained " (mbps(sustained))
+                }
+                @if cell.trimmed_share > 0.0 { ". Trimmed " (number(100.0 * cell.trimmed_share)) "% of the time" }
+            }
+            div.plot.short role="group" aria-label=(label) {
+                p.pending { "This chart is drawn by the page's script." }
+            }
+            p.said aria-live="polite" {}
+            details { summary { "Numbers" } (table(cell, &words)) }
+        }
+    }
+}
+
+fn table(cell: &CellFinding, words: &str) -> Markup {
+    let (series_mbps, step_ms) = drawn_series(cell);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ (words) " over time" } {
+            table {
+                caption { "Throughput over time" }
+                thead { tr { th scope="col" { "From, ms" } th.number scope="col" { "MB/s" } } }
+                tbody {
+                    @for (step, mbps) in series_mbps.iter().enumerate() {
+                        tr {
+                            th scope="row" { (format!("{:.0}", step as f64 * step_ms)) }
+                            td.number { (number(*mbps)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

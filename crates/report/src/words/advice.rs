@@ -1,0 +1,41 @@
+//! Says what to set, in one sentence with the numbers that make the case.
+
+use halfpower_analyse::Advice;
+use halfpower_text::{cache_word, format};
+
+use super::settings::size_and_depth;
+
+/// Such as `For random reads: direct I/O, 1 MiB blocks, 4 deep: 2,913 MB/s, 95% of the best (...), for 0.015 ms ...`.
+pub(crate) fn sentence(advice: &Advice) -> String {
+    let set = &advice.settings;
+    let threads = if set.threads > 1 { format!(", {} threads", set.threads) } else { String::new() };
+    format!(
+        "For {} {}s: {} I/O, {} blocks, {} deep{threads}: {}, {}, for {} ms of processor a megabyte, p99 {}.",
+        advice.pattern,
+        advice.rw,
+        cache_word(set.cache),
+        format::size(set.bs.0 as f64),
+        set.iodepth,
+        format::mbps(advice.mbps),
+        share(advice),
+        format::two_digits(advice.cpu_ms_per_mb),
+        format::time_us(advice.p99_us),
+    )
+}
+
+fn share(advice: &Advice) -> String {
+    if advice.is_best {
+        return "the best measured".to_string();
+    }
+    let best = &advice.best;
+    let elsewhere = match best.cell.cache {
+        cache if cache == advice.settings.cache => String::new(),
+        cache => format!("{}, ", cache_word(cache)),
+    };
+    format!(
+        "{} of the best ({} at {elsewhere}{})",
+        format::percent(advice.share_of_peak),
+        format::mbps(best.mbps),
+        size_and_depth(&best.cell)
+    )
+}

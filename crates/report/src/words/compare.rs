@@ -1,0 +1,190 @@
+//! Says whether two studies differ, where, and by how much.
+
+use halfpower_analyse::{CellComparison, Change, Comparison, ConditionCase, Outcome, PathComparison, Quantity};
+use halfpower_text::format::{mbps, time_us, two_digits};
+
+use super::settings::{cell, path};
+
+/// The answer in a sentence or two.
+pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
+    match comparison.outcome {
+        Outcome::SameRecords => vec!["No difference: both studies hold the same records.".to_string()],
+        Outcome::ChanceUnknown => vec![
+            "Nothing can be told apart: no cell was run more than once in both studies, so chance is unknown; measure \
+             again with a longer --budget."
+                .to_string(),
+        ],
+        Outcome::NothingInCommon => vec![
+            "Throughput, latency and cost are not compared: the two studies have no cell in common. Prices are."
+                .to_string(),
+        ],
+        Outcome::NoDifference => vec![no_difference(comparison), range_of_means(comparison)],
+        Outcome::Different => {
+            [Some(throughput(comparison)), cells(comparison), others(comparison)].into_iter().flatten().collect()
+        }
+    }
+}
+
+/// What a condition was held against: `peak of sequential direct reads`.
+pub fn case(case: &ConditionCase) -> String {
+    let quantity = match case.quantity {
+        Quantity::Peak => "peak",
+        Quantity::HalfPower => "half_power",
+        Quantity::Cost => "cost",
+        Quantity::P99 => "p99",
+        Quantity::Throughput => "throughput",
+    };
+    let deep = case.iodepth.map_or(String::new(), |depth| format!(" {depth} deep"));
+    format!("{quantity} of {}s{deep}", path(case.path))
+}
+
+/// Says as much as the noise lets it: none beyond 5% where cells are known well enough, else how much could hide.
+fn no_difference(comparison: &Comparison) -> String {
+    let floor = &comparison.practical.throughput;
+    let of_all = match comparison.cells.len() {
+        1 => "the one common cell does not differ".to_string(),
+        count => format!("none of {count} common cells differs"),
+    };
+    let threshold = two_digits(floor.threshold_percent);
+    if floor.noise_percent.is_some_and(|noise| noise < floor.threshold_percent) {
+        return format!(
+            "No difference: {of_all} by more than {threshold}% and beyond chance, in throughput, tail latency or cost."
+        );
+    }
+    format!(
+        "No difference beyond the noise: {of_all} beyond chance, but a single cell has to differ by {threshold}% in \
+         throughput to stand out of it."
+    )
+}
+
+fn range_of_means(comparison: &Comparison) -> String {
+    let percents = || comparison.paths.iter().map(|path| path.throughput_mbps.percent);
+    let (low, high) = (percents().fold(f64::INFINITY, f64::min), percents().fold(f64::NEG_INFINITY, f64::max));
+    match comparison.paths.as_slice() {
+        [one] => {
+            format!("On average over its cells, throughput of {}s changes by {}.", path(one.settings()), signed(low))
+        }
+        _ => format!("On average over a path's cells, throughput changes by {} to {}.", signed(low), signed(high)),
+    }
+}
+
+/// Such as `B is slower at random direct reads (-9.1%) and faster at ...`.
+fn throughput(comparison: &Comparison) -> String {
+    let changed: Vec<&PathComparison> = comparison.paths.iter().filter(|path| path.throughput_mbps.different).collect();
+    let (slower, faster): (Vec<&PathComparison>, Vec<_>) =
+        changed.iter().partition(|path| path.throughput_mbps.percent < 0.0);
+    let all = comparison.paths.len();
+    if changed.is_empty() {
+        return unchanged_on_average(comparison);
+    }
+    for (paths, word) in [(&slower, "slower"), (&faster, "faster")] {
+        if paths.len() == all && all > 1 {
+            let percents = || paths.iter().map(|path| path.throughput_mbps.percent);
+            let low = percents().min_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
+            let high = percents().max_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
+            return format!("B is {word} on every path: throughput {} to {} on average.", signed(low), signed(high));
+        }
+    }
+    let list = |paths: &[&PathComparison], word: &str| {
+        let named = |of: &&PathComparison| format!("{}s ({})", path(of.settings()), signed(of.throughput_mbps.percent));
+        (!paths.is_empty()).then(|| format!("{word} at {}", joined(&paths.iter().map(named).collect::<Vec<_>>())))
+    };
+    let parts: Vec<String> = [list(&slower, "slower"), list(&faster, "faster")].into_iter().flatten().collect();
+    let alike = match all - changed.len() {
+        0 => String::new(),
+        1 => "; on the other path no difference is certain".to_string(),
+        rest => format!("; on the other {rest} paths no difference is certain"),
+    };
+    format!("B is {} on average{alike}.", parts.join(", "))
+}
+
+fn unchanged_on_average(comparison: &Comparison) -> String {
+    let by_peak = comparison.paths.iter().filter(|path| path.peak_mbps.different);
+    let peaks: Vec<String> =
+        by_peak.map(|of| format!("{}s ({})", path(of.settings()), signed(of.peak_mbps.percent))).collect();
+    let some = comparison.cells.iter().any(|cell| cell.mbps.different);
+    match (peaks.is_empty(), some) {
+        (false, _) => {
+            format!("The peak of {} changes; on average no difference in throughput is certain.", joined(&peaks))
+        }
+        (true, true) => {
+            "On average over a path no difference in throughput is certain, but in single cells it is.".to_string()
+        }
+        (true, false) => "No difference in throughput is certain.".to_string(),
+    }
+}
+
+/// How many cells, and which most.
+fn cells(comparison: &Comparison) -> Option<String> {
+    let different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
+    let size = |cell: &&&CellComparison| cell.largest().map_or(0.0, |change: Change| (change.b / change.a).ln().abs());
+    let most = different.iter().max_by(|one, other| size(one).total_cmp(&size(other)))?;
+    let (count, common) = (different.len(), comparison.cells.len());
+    let verb = if count == 1 { "differs" } else { "differ" };
+    Some(format!(
+        "{count} of {common} common cells {verb}, most of all {}: {}.",
+        cell(&most.settings),
+        largest_words(most)
+    ))
+}
+
+/// The largest change of a cell with both figures: `throughput 120 MB/s to 100 MB/s (-17%)`.
+fn largest_words(cell: &CellComparison) -> String {
+    let largest = cell.largest();
+    let is = |change: Option<Change>| change.is_some() && change == largest;
+    let (name, say): (&str, fn(f64) -> String) = match cell {
+        cell if is(Some(cell.mbps)) => ("throughput", mbps),
+        cell if is(cell.p99_us) => ("p99 latency", time_us),
+        _ => ("cost a request", time_us),
+    };
+    largest.map_or(String::new(), |change| {
+        format!("{name} {} to {} ({})", say(change.a), say(change.b), signed(change.percent))
+    })
+}
+
+/// Cost and tail of the paths that differ in them.
+fn others(comparison: &Comparison) -> Option<String> {
+    let part = |what: &str, of: fn(&PathComparison) -> Option<Change>| {
+        let different =
+            |one: &PathComparison| of(one).filter(|change| change.different).map(|c| (path(one.settings()), c));
+        let all: Vec<(String, Change)> = comparison.paths.iter().filter_map(different).collect();
+        let named: Vec<String> = all.iter().map(|(path, c)| format!("{} for {path}s", signed(c.percent))).collect();
+        let least = all.iter().map(|(_, c)| c.percent).reduce(|a, b| if a.abs() < b.abs() { a } else { b })?;
+        let most = all.iter().map(|(_, c)| c.percent).reduce(|a, b| if a.abs() > b.abs() { a } else { b })?;
+        Some(match named.len() {
+            count if count == comparison.paths.len() && count > 1 => {
+                format!("{what} changes by {} to {} on every path", signed(least), signed(most))
+            }
+            _ => format!("{what} changes by {}", joined(&named)),
+        })
+    };
+    let parts: Vec<String> =
+        [part("processor time a request", |path| path.charged_us), part("p99 latency", |path| path.p99_us)]
+            .into_iter()
+            .flatten()
+            .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let mut sentence = parts.join("; ");
+    sentence[..1].make_ascii_uppercase();
+    Some(format!("{sentence}."))
+}
+
+/// A change in percent with its sign: `-9.1%`, `+120%`, `0.0%`.
+pub fn signed(percent: f64) -> String {
+    match percent.abs() {
+        size if size < 0.05 => "0.0%".to_string(),
+        size if size < 99.95 => format!("{percent:+.1}%"),
+        _ => format!("{percent:+.0}%"),
+    }
+}
+
+/// `one`, `one and another`, `one, another and a third`.
+fn joined(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,124 @@
+//! Says what two studies differ in besides their figures, and what is missing.
+
+use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
+use halfpower_text::format::{size, two_digits};
+
+/// A note as the report shows it; `comparison` has the facts of both studies.
+pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
+    let plural = |count: usize| if count == 1 { "cell is" } else { "cells are" };
+    match note {
+        Note::PlaceDiffers { aspect } => {
+            let (what, of_a, of_b) = aspect_words(*aspect, &comparison.a, &comparison.b);
+            format!("The {what} differ: {of_a} in A, {of_b} in B.")
+        }
+        Note::SpanDiffers { a_bytes, b_bytes } => {
+            let [of_a, of_b] = [a_bytes, b_bytes].map(|bytes| size(*bytes as f64));
+            format!("The part of the target that was used differs: {of_a} in A, {of_b} in B.")
+        }
+        Note::RunOnce { cells, of_cells } => format!(
+            "{cells} of {of_cells} common cells were run once in A or in B: they have no interval, and no difference is \
+             claimed for them."
+        ),
+        Note::NotSteady { cells, of_cells } => format!(
+            "{cells} of {of_cells} common cells were not steady within their runs in A or in B, so that a mean says \
+             little of them."
+        ),
+        Note::InOneAlone { a, b } => {
+            let alone = [("A", *a), ("B", *b)].into_iter().filter(|(_, count)| *count > 0);
+            let alone: Vec<String> =
+                alone.map(|(study, count)| format!("{count} {} in {study} alone", plural(count))).collect();
+            format!("{} and not compared.", alone.join(", "))
+        }
+        Note::CellsLeftOut { cells, study, flaw, all_alike } => {
+            let others = if *all_alike { "" } else { ", and the like" };
+            format!("{cells} common {} left out: {}{others}.", plural(*cells), flaw_words(*study, *flaw))
+        }
+        Note::Noise { throughput_percent, p99_percent, cost_percent } => {
+            let figures =
+                [("throughput", throughput_percent), ("p99 latency", p99_percent), ("cost", cost_percent)].into_iter();
+            let noisy =
+                figures.filter_map(|(figure, percent)| Some(format!("{}% in {figure}", two_digits((*percent)?))));
+            format!(
+                "The runs vary so much that a single cell has to differ by {} to count; more runs would tell smaller \
+                 differences.",
+                noisy.collect::<Vec<_>>().join(", ")
+            )
+        }
+    }
+}
+
+/// What two places differ in, and what either has.
+fn aspect_words(aspect: PlaceAspect, a: &StudyFacts, b: &StudyFacts) -> (&'static str, String, String) {
+    let (what, of): (_, fn(&StudyFacts) -> String) = match aspect {
+        PlaceAspect::Targets => {
+            let (of_a, of_b) = own_targets(&a.target, &b.target);
+            return ("targets", of_a, of_b);
+        }
+        PlaceAspect::Processors => {
+            ("processors", |facts| format!("{} x {}", facts.machine.cpus, facts.machine.cpu_model))
+        }
+        PlaceAspect::Kernels => ("kernels", |facts| facts.machine.kernel.clone()),
+        PlaceAspect::FileSystems => {
+            ("file systems", |facts| facts.filesystem.as_ref().map_or("none".to_string(), |fs| fs.kind.clone()))
+        }
+        PlaceAspect::Devices => ("devices", |facts| match &facts.device {
+            Some(device) => device.model.clone().unwrap_or_else(|| device.name.clone()),
+            None => "unknown".to_string(),
+        }),
+        PlaceAspect::Engines => {
+            ("engines", |facts| facts.engines.iter().map(|e| e.word()).collect::<Vec<_>>().join(" and "))
+        }
+    };
+    (what, of(a), of(b))
+}
+
+/// Two targets without what simulated ones have in common: each has a dozen constants.
+fn own_targets(a: &str, b: &str) -> (String, String) {
+    let constants = |text: &str| text.strip_prefix("sim:").map(|rest| rest.split(',').map(str::to_string).collect());
+    let (Some(of_a), Some(of_b)): (Option<Vec<String>>, Option<Vec<String>>) = (constants(a), constants(b)) else {
+        return (a.to_string(), b.to_string());
+    };
+    let own = |of: &[String], other: &[String]| {
+        let own: Vec<&str> = of.iter().filter(|one| !other.contains(one)).map(String::as_str).collect();
+        format!("sim:{}", own.join(","))
+    };
+    (own(&of_a, &of_b), own(&of_b, &of_a))
+}
+
+/// Why a common cell is left out: `in both studies a cache answered`.
+pub(crate) fn left_out(left_out: &LeftOut) -> String {
+    flaw_words(left_out.study, left_out.flaw)
+}
+
+fn flaw_words(study: InStudy, flaw: Flaw) -> String {
+    let flaw = match flaw {
+        Flaw::RequestsFailed => "requests failed",
+        Flaw::CacheAnswered => "a cache answered",
+        Flaw::NothingMoved => "nothing was moved",
+    };
+    match study {
+        InStudy::Both => format!("in both studies {flaw}"),
+        InStudy::A => format!("in A {flaw}"),
+        InStudy::B => format!("in B {flaw}"),
+    }
+}
+
+/// What a price table lacks, in a sentence.
+pub(crate) fn missing(study: InStudy, figure: MissingFigure) -> String {
+    let what = match figure {
+        MissingFigure::Capacity => "the capacity of the device".to_string(),
+        MissingFigure::RandomReads { bs_bytes } => {
+            let size = size(bs_bytes as f64);
+            let flags = format!("--experiments price, or random with --rw read --bs {}", size.replace(' ', ""));
+            format!("random direct reads of {size} ({flags}, measures them)")
+        }
+        MissingFigure::RandomReadsOneDeep { bs_bytes } => {
+            format!("random direct reads of {} one at a time (--iodepth 1 measures them)", size(bs_bytes as f64))
+        }
+    };
+    match study {
+        InStudy::Both => format!("Neither study has {what}."),
+        InStudy::A => format!("A does not have {what}."),
+        InStudy::B => format!("B does not have {what}."),
+    }
+}

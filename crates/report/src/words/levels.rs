@@ -1,0 +1,66 @@
+//! Names the levels of a path, and says where their figures come from.
+
+use halfpower_analyse::{LevelId, LevelKind, LevelSource, LinkCeiling};
+use halfpower_text::format;
+
+/// A level's name, with its direction where it holds for one alone: `controller and link (read)`.
+pub(crate) fn name(id: &LevelId) -> String {
+    let short = short_name(id);
+    match id.direction {
+        Some(direction) if !short.contains(direction.word()) => format!("{short} ({direction})"),
+        _ => short.to_string(),
+    }
+}
+
+/// A level's name, whatever its direction.
+pub(crate) fn short_name(id: &LevelId) -> &str {
+    match id.kind {
+        LevelKind::Memory => "memory",
+        LevelKind::Processor => "processor",
+        LevelKind::PageCache => "page cache",
+        LevelKind::Device => "device",
+        LevelKind::DataSheet => "data sheet",
+        LevelKind::ControllerAndLink => "controller and link",
+        LevelKind::SharedPath => "shared path",
+        LevelKind::UnnamedCeiling => "unnamed ceiling",
+        LevelKind::Part => id.name.as_deref().unwrap_or("unnamed part"),
+    }
+}
+
+/// Where a level's figure comes from, or why there is none.
+pub(crate) fn source(source: &LevelSource) -> String {
+    match source {
+        LevelSource::Environment(words) => words.clone(),
+        LevelSource::DataSheet => "the data sheet, as given with --peak".to_string(),
+        LevelSource::Unadvertised => "no advertised figure is known".to_string(),
+        LevelSource::SeenInResults => "seen in the results; nothing advertises it".to_string(),
+        LevelSource::MemoryCopy(copy) => {
+            let threads = if copy.threads == 1 { "1 thread".to_string() } else { format!("{} threads", copy.threads) };
+            format!("nothing advertises it; measured: {} by {threads}", copy.kernel)
+        }
+        LevelSource::SameBlocks { link, limited_by } => {
+            let how = same_blocks(link);
+            match limited_by {
+                Some((level, share)) => {
+                    format!("{how}: {} of what the {} lets through", format::percent(*share), name(level))
+                }
+                None => how,
+            }
+        }
+        LevelSource::Members(shared) => format!(
+            "measured by scaling: {} members together reach {} in {} {}s, of {} each alone",
+            shared.members,
+            format::mbps(shared.mbps),
+            shared.pattern,
+            shared.rw,
+            format::mbps(shared.alone_mbps)
+        ),
+    }
+}
+
+fn same_blocks(link: &LinkCeiling) -> String {
+    let on = if link.members > 1 { format!(" on each of {} members", link.members) } else { String::new() };
+    let at = format!("{}, {} deep{on}", format::size(link.bs_bytes as f64), link.iodepth);
+    let how = format!("measured by burst: the same blocks again at {} ({at})", format::mbps(link.mbps));
+    if link.answered { how } else { format!("{how}, no faster than new ones") }
+}

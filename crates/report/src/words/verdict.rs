@@ -1,0 +1,116 @@
+//! Gives the answer in three sentences: how fast, what stops it, what to set.
+
+use halfpower_analyse::{Advice, Findings, Headline, HeadlineDoubt, peak};
+use halfpower_experiments::StudyFindings;
+use halfpower_spec::Direction;
+use halfpower_text::{cache_word, format};
+
+use super::bottleneck;
+use super::settings::size_and_depth;
+
+/// Half width of an interval, as a share, from which on a rate is as good as not known.
+const MOST_REACH: f64 = 0.5;
+
+/// The answer of a study; where nothing was walked, the answers of the experiments, the first three of them.
+pub(crate) fn verdict(study: &StudyFindings) -> Vec<String> {
+    if study.walked {
+        return of_walks(&study.findings);
+    }
+    let answers = study.experiments.iter().filter(|experiment| experiment.ran);
+    let told: Vec<String> = answers.take(3).map(|e| format!("{} {}", e.asks, e.answer)).collect();
+    if told.is_empty() { vec!["None of the experiments could be run; each says why.".to_string()] } else { told }
+}
+
+fn of_walks(findings: &Findings) -> Vec<String> {
+    vec![how_fast(findings), bottleneck::sentence(&findings.bottleneck), what_to_set(&findings.advice)]
+}
+
+fn how_fast(findings: &Findings) -> String {
+    let parts: Vec<String> = findings.headline.iter().map(|headline| fastest(headline, findings)).collect();
+    if parts.is_empty() {
+        return "How fast is not known: no run moved bytes without errors and without a cache.".to_string();
+    }
+    let doubts: Vec<String> = findings.headline.iter().flat_map(doubts).collect();
+    format!("How fast: {}.{}", parts.join("; "), doubts.concat())
+}
+
+fn fastest(headline: &Headline, findings: &Findings) -> String {
+    let Headline { rw, cell, .. } = headline;
+    let same = |curve: &&halfpower_analyse::Curve| {
+        (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (cell.pattern, *rw, cell.cache, cell.iodepth)
+    };
+    let half = findings.curves.iter().find(same).map_or(String::new(), |curve| {
+        let or_less = if curve.half_power_bracketed { "" } else { " or less" };
+        format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
+    });
+    let is_unsteady = peak(&findings.cells, *rw).is_some_and(|cell| !cell.steady);
+    let unsteady = if is_unsteady { ", but not steadily" } else { "" };
+    let (pattern, cache, settings) = (cell.pattern, cache_word(cell.cache), size_and_depth(cell));
+    format!("{rw}s reach {}{unsteady} ({pattern} {cache}, {settings}{half})", rate(headline))
+}
+
+/// Such as `2,829 MB/s ±9%`, and of writes what of it is durable.
+pub(crate) fn rate(headline: &Headline) -> String {
+    let Headline { mbps, runs, durable_mbps, .. } = headline;
+    let reach = mbps.relative_reach();
+    let sure = match runs {
+        0 | 1 => " in a single run".to_string(),
+        _ if reach > MOST_REACH => ", not known to better than half".to_string(),
+        _ => format!(" \u{b1}{}", format::percent(reach.max(0.01))),
+    };
+    let rate = format!("{}{sure}", format::mbps(mbps.value));
+    match durable_mbps {
+        Some(durable) => format!("{rate} accepted, {} durable", format::mbps(durable.value)),
+        None => rate,
+    }
+}
+
+/// What a reader should know of one rate, each a sentence after a space.
+fn doubts(headline: &Headline) -> Vec<String> {
+    let rw = headline.rw;
+    let told = headline.doubts.iter().map(|doubt| match doubt {
+        HeadlineDoubt::NoWitness => {
+            format!(" No device counter confirms the {rw}s: a cache may have answered.")
+        }
+        HeadlineDoubt::Contradicted { device_share } => format!(
+            " The device moved only {} of the bytes of these {rw}s: a cache answered the rest.",
+            format::percent(*device_share)
+        ),
+        HeadlineDoubt::FasterThanReads => {
+            " Writes are faster than reads: the memory of a device or a host may have taken them.".to_string()
+        }
+    });
+    let more = headline.more_seconds.map(|seconds| {
+        let time =
+            if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", (seconds / 60.0).ceil()) };
+        format!(" To know the {rw}s within 5% takes about {time} more.")
+    });
+    told.chain(more).collect()
+}
+
+fn what_to_set(advice: &[Advice]) -> String {
+    let of = |rw| {
+        let fastest = |one: &&Advice, other: &&Advice| one.mbps.total_cmp(&other.mbps);
+        advice.iter().filter(|advice| advice.rw == rw).max_by(fastest)
+    };
+    let parts: Vec<String> = Direction::ALL
+        .iter()
+        .filter_map(|rw| of(*rw))
+        .map(|advice| {
+            let set = &advice.settings;
+            format!(
+                "for {}s {} I/O, {} blocks, {} deep ({} of the best, for {} ms of processor time a megabyte)",
+                advice.rw,
+                cache_word(set.cache),
+                format::size(set.bs.0 as f64),
+                set.iodepth,
+                format::percent(advice.share_of_peak),
+                format::two_digits(advice.cpu_ms_per_mb)
+            )
+        })
+        .collect();
+    match parts.is_empty() {
+        true => "What to set: nothing can be advised from these runs.".to_string(),
+        false => format!("What to set: {}.", parts.join("; ")),
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests the crate as its users see it, in one program, which links once.
+
+mod chromium;
+mod compare;
+mod html;
+mod html_charts;
+mod json;
+mod sample;
+#[path = "../examples/sample_report.rs"]
+mod sample_report;
+mod settings;
+mod text;

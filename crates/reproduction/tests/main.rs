@@ -1,0 +1,7 @@
+//! Tests the crate as its users see it, in one program, which links once.
+
+mod machines;
+mod reproduction;
+mod shapes;
+mod shapes_of_cost;
+mod shapes_of_depth;

@@ -1,0 +1,74 @@
+//! Chooses the cells that are measured again to report them, and says how many runs each still wants.
+//!
+//! The best of many noisy means is too high (the winner's curse). So plain runs choose the peak of each direction and
+//! the advised cell of each pattern and direction, and runs of a pass of their own say what the chosen cell gives. Once
+//! a choice has a confirming run it stays, whatever later plain runs show.
+
+use std::collections::BTreeSet;
+
+use halfpower_spec::{Direction, Experiment, Pattern};
+
+use crate::deciding_cells::{AdvisedCells, CellId, best};
+use crate::observed_path::ObservedPath;
+use crate::repeats::SHARP;
+
+/// Fewest runs that a reported value rests on.
+const LEAST_RUNS: u32 = 3;
+/// Runs after which a cell stays as wide as it is.
+const MOST_RUNS: u32 = 400;
+
+/// The cells whose values are reported: the peak of each direction and the advised cell of each kind.
+pub(crate) fn chosen(
+    paths: &[ObservedPath],
+    advice: impl Fn(Experiment, Direction) -> Option<AdvisedCells>,
+) -> BTreeSet<CellId> {
+    let mut chosen = BTreeSet::new();
+    for direction in Direction::ALL {
+        let of_direction: Vec<(usize, &ObservedPath)> =
+            paths.iter().enumerate().filter(|(_, path)| path.direction == *direction).collect();
+        let begun = confirming(&of_direction);
+        if !begun.is_empty() {
+            chosen.extend(begun);
+            continue;
+        }
+        let advised =
+            Pattern::ALL.iter().filter_map(|pattern| advice(Experiment::walking(*pattern), *direction)?.stands);
+        chosen.extend(advised.chain(peak(&of_direction)));
+    }
+    chosen
+}
+
+/// The cells that have confirming runs.
+fn confirming(paths: &[(usize, &ObservedPath)]) -> Vec<CellId> {
+    let of_path = |(number, path): &(usize, &ObservedPath)| {
+        let begun = (0..path.cells.len()).filter(|cell| path.cells[*cell].confirmed.count > 0);
+        begun.map(|cell| (*number, cell)).collect::<Vec<_>>()
+    };
+    paths.iter().flat_map(of_path).collect()
+}
+
+/// The cell of direct writes that plain runs found fastest: of those to be confirmed, or else of all.
+pub(crate) fn chosen_direct_write(paths: &[ObservedPath]) -> Option<CellId> {
+    let direct = |path: &&ObservedPath| path.direction == Direction::Write && path.cache.direct();
+    let writes: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| direct(path)).collect();
+    let rate = |name: &CellId| paths[name.0].rates[name.1].log;
+    let confirmed = confirming(&writes).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    confirmed.or_else(|| peak(&writes))
+}
+
+fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {
+    let of_path = |(number, path): &(usize, &ObservedPath)| {
+        let uncached = path.sound().filter(|cell| !path.cells[*cell].cached);
+        best(path, uncached).map(|cell| (path.rates[cell].log, (*number, cell)))
+    };
+    let peaks = paths.iter().filter(|(_, path)| !path.rates.is_empty()).filter_map(of_path);
+    peaks.reduce(|most, next| if next.0 > most.0 { next } else { most }).map(|(_, name)| name)
+}
+
+/// Confirming runs that a cell still wants, as far as what it has so far can tell.
+pub(crate) fn wanted_runs(path: &ObservedPath, cell: usize) -> u32 {
+    let confirmed = &path.cells[cell].confirmed;
+    let (done, spread) = (confirmed.count, path.spread);
+    let enough = (LEAST_RUNS.max(done)..MOST_RUNS).find(|count| confirmed.reach(*count, spread) <= SHARP);
+    enough.unwrap_or(MOST_RUNS).saturating_sub(done)
+}

@@ -1,0 +1,124 @@
+//! Finds the cells that the answer hangs on: peaks, both sides of half power, and what may be advised.
+
+use halfpower_analyse::policy::{self, Contender, Ease};
+use halfpower_spec::Direction;
+
+use crate::kriging::LogEstimate;
+use crate::observed_path::ObservedPath;
+
+/// Probability of being the better advice from which a cell is worth a look.
+const RIVAL: f64 = 0.25;
+
+/// Where half power lies on one depth's curve, as far as it is known or predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct HalfPowerBracket {
+    /// The best cell measured.
+    pub peak: usize,
+    /// Half of its rate, with its deviation.
+    pub half: LogEstimate,
+    /// The smallest size that reaches half of the peak, by measurement or by prediction.
+    pub reached: usize,
+    /// The size below it, where there is one.
+    pub below: Option<usize>,
+}
+
+/// The curve of a depth, by the depth's place on its axis; `None` until a cell of it was measured.
+pub(crate) fn half_power(path: &ObservedPath, depth: usize) -> Option<HalfPowerBracket> {
+    let on_curve = || path.of_depth(depth).filter(|cell| !path.closed(*cell));
+    let peak = best(path, on_curve().filter(|cell| path.cells[*cell].sound()))?;
+    let half = LogEstimate { log: path.rates[peak].log - 2f64.ln(), ..path.rates[peak] };
+    let reached = on_curve().find(|cell| path.rates[*cell].log >= half.log)?;
+    let below = on_curve().take_while(|cell| *cell < reached).last();
+    Some(HalfPowerBracket { peak, half, reached, below })
+}
+
+impl HalfPowerBracket {
+    /// The probability that the cell reaches half of the peak.
+    pub fn reaches(&self, path: &ObservedPath, cell: usize) -> f64 {
+        let own = path.rates[cell];
+        LogEstimate { log: own.log, deviation: own.deviation.hypot(self.half.deviation) }.above(self.half.log)
+    }
+
+    /// The probability that the cell turns out on the other side of half power than it seems; 0 for the peak itself.
+    pub fn doubt(&self, path: &ObservedPath, cell: usize) -> f64 {
+        let reaches = self.reaches(path, cell);
+        if cell == self.peak { 0.0 } else { reaches.min(1.0 - reaches) }
+    }
+}
+
+/// The cell of the highest rate; of equals the first.
+pub(crate) fn best(path: &ObservedPath, cells: impl Iterator<Item = usize>) -> Option<usize> {
+    cells.reduce(|best, cell| if path.rates[cell].log > path.rates[best].log { cell } else { best })
+}
+
+/// A cell among all paths: the path's number and its own.
+pub(crate) type CellId = (usize, usize);
+
+/// What is advised for one pattern and direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AdvisedCells {
+    /// The advised cell of those measured.
+    pub stands: Option<CellId>,
+    /// The cell that would be advised if every prediction were right.
+    pub presumed: Option<CellId>,
+    /// Cells that may turn out to be better advice, with the probability of it.
+    pub rivals: Vec<(CellId, f64)>,
+}
+
+/// A cell that may be advised.
+struct AdviceCandidate {
+    cell: CellId,
+    measured: bool,
+    rate: LogEstimate,
+    cost: LogEstimate,
+    ease: Ease,
+}
+
+impl AdviceCandidate {
+    fn contender(&self) -> Contender {
+        Contender { log_rate: self.rate.log, log_cost: self.cost.log, ease: self.ease }
+    }
+}
+
+/// The advice over `paths` that share a pattern and a direction, each with its number.
+pub(crate) fn advice(paths: &[(usize, &ObservedPath)]) -> AdvisedCells {
+    let candidates = candidates(paths);
+    let measured: Vec<&AdviceCandidate> = candidates.iter().filter(|candidate| candidate.measured).collect();
+    let Some(best) = measured.iter().map(|candidate| candidate.rate.log).reduce(f64::max) else {
+        return AdvisedCells::default();
+    };
+    let stands = policy::advised(measured.iter().map(|candidate| candidate.contender()), best);
+    let presumed = policy::advised(candidates.iter().map(AdviceCandidate::contender), best);
+    let Some(chosen) = stands.map(|place| measured[place]) else { return AdvisedCells::default() };
+    let (near, dear) = (policy::near_best(best), policy::same_cost(chosen.cost.log));
+    let rival = |candidate: &AdviceCandidate| {
+        let better = candidate.cell != chosen.cell && candidate.contender().may_displace(&chosen.contender());
+        let likely = candidate.rate.above(near) * (1.0 - candidate.cost.above(dear));
+        (better && likely >= RIVAL).then_some((candidate.cell, likely))
+    };
+    AdvisedCells {
+        stands: Some(chosen.cell),
+        presumed: presumed.map(|place| candidates[place].cell),
+        rivals: candidates.iter().filter_map(rival).collect(),
+    }
+}
+
+fn candidates(paths: &[(usize, &ObservedPath)]) -> Vec<AdviceCandidate> {
+    let direct = paths.iter().filter(|(_, path)| path.cache.direct() && path.direction == Direction::Read);
+    let best_direct =
+        direct.filter_map(|(_, path)| best(path, path.sound()).map(|cell| path.rates[cell].log)).reduce(f64::max);
+    let mut candidates = Vec::new();
+    for (number, path) in paths.iter().filter(|(_, path)| !path.rates.is_empty()) {
+        let is_buffered_read = policy::is_buffered_read(path.cache, path.direction);
+        let limit = best_direct.filter(|_| is_buffered_read);
+        let most = limit.map_or(f64::INFINITY, |best| best + policy::ABOVE_DIRECT.ln());
+        let allowed = |cell: &usize| !path.closed(*cell) && !path.cells[*cell].cached && path.rates[*cell].log <= most;
+        candidates.extend((0..path.cells.len()).filter(allowed).map(|cell| {
+            let (depth, bs) = path.settings(cell);
+            let measured = path.cells[cell].sound();
+            let (rate, cost) = (path.rates[cell], path.costs[cell]);
+            AdviceCandidate { cell: (*number, cell), measured, rate, cost, ease: (depth, bs, path.cache) }
+        }));
+    }
+    candidates
+}

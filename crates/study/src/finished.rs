@@ -1,0 +1,35 @@
+//! Tells whether a study has come to its end, from its file alone.
+
+use halfpower_record::{LeftOut, RecordError, StudyFile};
+use halfpower_spec::Run;
+
+use crate::planner::Step;
+use crate::study_program::StudyProgram;
+
+/// When the last run of a study that is finished began, in milliseconds of Unix time, 0 in virtual time; `None` of one
+/// that would go on.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
+    let mut program = StudyProgram::new(file.question(), file.environment());
+    let records = file.records()?;
+    records.iter().for_each(|record| program.observe(record));
+    let left_out = file.left_out();
+    let is_left_out = |run: &Run| {
+        let same = |left: &LeftOut| left.workload == Some(run.workload) && run.experiment == Some(left.experiment);
+        left_out.iter().any(same)
+    };
+    let mut given_up = None;
+    loop {
+        match program.next() {
+            // What could not be measured then is not tried again.
+            Step::Run(run) if is_left_out(&run) && given_up != Some(run) => {
+                program.give_up(&run);
+                given_up = Some(run);
+            }
+            Step::Run(_) => return Ok(None),
+            Step::Answered | Step::BudgetSpent => return Ok(records.last().map(|last| last.started_unix_ms)),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Estimates what a cell gives that was not measured, from the cells around it.
+//!
+//! Kriging over log2 of depth and block size (G. Matheron, Principles of geostatistics, 1963; D. Krige, 1951):
+//! logarithms of rates and costs are smooth along both axes, and the covariance says how fast knowledge fades with
+//! distance. No physical model is assumed, so that odd disks are believed as readily as textbook ones.
+
+/// Neighbours that an estimate rests on; those farther away are hidden behind them.
+const NEIGHBOURS: usize = 16;
+/// Variance of the level before anything is known, far above any difference between cells.
+const LEVEL_VARIANCE: f64 = 25.0;
+/// Octaves over which slopes are alike.
+const REACH_OCTAVES: f64 = 4.0;
+
+/// Where a cell stands: log2 of its block size and of its depth.
+pub(crate) type Position = (f64, f64);
+
+/// The natural logarithm of a rate or a cost, with the standard deviation of that logarithm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LogEstimate {
+    pub log: f64,
+    pub deviation: f64,
+}
+
+/// A cell that was measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeasuredPoint {
+    pub at: Position,
+    pub log: f64,
+    /// Variance of the logarithm of its mean.
+    pub variance: f64,
+}
+
+/// What is expected of a surface before it is seen: its slopes an octave, and how much it bends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SurfacePrior {
+    /// Gain of the logarithm for each octave of block size and of depth.
+    pub slope: Position,
+    /// Standard deviation of these slopes.
+    pub slope_deviation: Position,
+    /// Standard deviation of what is not a plane: a function of either axis, and of both together. The first is the
+    /// larger, since depth multiplies what block size gives until a ceiling comes.
+    pub roughness: (f64, f64),
+    /// Octaves of block size that an octave of depth is worth.
+    pub depth_scale: f64,
+}
+
+impl SurfacePrior {
+    /// The estimate at `at` from what is known, and no estimate where nothing is.
+    pub fn estimate(&self, known: &[MeasuredPoint], at: Position) -> Option<LogEstimate> {
+        let near = self.nearest(known, at);
+        let centre = near.iter().map(|known| known.log).sum::<f64>() / near.len().max(1) as f64;
+        let mut lower = self.covariances(&near, at);
+        cholesky(&mut lower, near.len())?;
+        let towards: Vec<f64> = near.iter().map(|known| self.covariance(known.at, at, at)).collect();
+        let residuals: Vec<f64> = near.iter().map(|known| known.log - centre - self.plane(known.at, at)).collect();
+        // With K = L L', both products need only L^-1 k and L^-1 r.
+        let (weights, whitened) = (forward(&lower, &towards), forward(&lower, &residuals));
+        let gain: f64 = weights.iter().zip(&whitened).map(|(weight, residual)| weight * residual).sum();
+        let explained: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let variance = (self.covariance(at, at, at) - explained).max(0.0);
+        (!near.is_empty()).then(|| LogEstimate { log: centre + gain, deviation: variance.sqrt() })
+    }
+
+    fn nearest(&self, known: &[MeasuredPoint], at: Position) -> Vec<MeasuredPoint> {
+        let mut near: Vec<(f64, usize)> =
+            known.iter().enumerate().map(|(index, known)| (self.distance(known.at, at), index)).collect();
+        if near.len() > NEIGHBOURS {
+            near.select_nth_unstable_by(NEIGHBOURS, |one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+            near.truncate(NEIGHBOURS);
+        }
+        near.sort_unstable_by_key(|(_, index)| *index);
+        near.into_iter().map(|(_, index)| known[index]).collect()
+    }
+
+    /// The lower triangle, row by row.
+    fn covariances(&self, near: &[MeasuredPoint], origin: Position) -> Vec<f64> {
+        let mut lower = Vec::with_capacity(near.len() * (near.len() + 1) / 2);
+        for (row, one) in near.iter().enumerate() {
+            lower.extend(near[..row].iter().map(|other| self.covariance(one.at, other.at, origin)));
+            lower.push(self.covariance(one.at, one.at, origin) + one.variance);
+        }
+        lower
+    }
+
+    /// A level, a plane through `origin`, and what bends: along each axis by itself, and over both together.
+    fn covariance(&self, one: Position, other: Position, origin: Position) -> f64 {
+        let away = |at: Position| (at.0 - origin.0, at.1 - origin.1);
+        let (one_away, other_away) = (away(one), away(other));
+        let plane = self.slope_deviation.0.powi(2) * one_away.0 * other_away.0
+            + self.slope_deviation.1.powi(2) * one_away.1 * other_away.1;
+        let bends = self.roughness.0.powi(2) * (matern(one.0 - other.0) + matern((one.1 - other.1) * self.depth_scale))
+            + self.roughness.1.powi(2) * matern(self.distance(one, other));
+        LEVEL_VARIANCE + plane + bends
+    }
+
+    fn plane(&self, at: Position, origin: Position) -> f64 {
+        self.slope.0 * (at.0 - origin.0) + self.slope.1 * (at.1 - origin.1)
+    }
+
+    fn distance(&self, one: Position, other: Position) -> f64 {
+        (one.0 - other.0).hypot((one.1 - other.1) * self.depth_scale)
+    }
+}
+
+/// Matérn's correlation of order 3/2 at a distance in octaves.
+fn matern(distance: f64) -> f64 {
+    let scaled = 3f64.sqrt() * distance.abs() / REACH_OCTAVES;
+    (1.0 + scaled) * (-scaled).exp()
+}
+
+/// Replaces a symmetric matrix, given as the rows of its lower triangle, by its Cholesky factor; `None` where it
+/// is not positive definite.
+fn cholesky(lower: &mut [f64], size: usize) -> Option<()> {
+    let start = |row: usize| row * (row + 1) / 2;
+    for row in 0..size {
+        for column in 0..=row {
+            let (own, other) = (start(row), start(column));
+            let sum: f64 = (0..column).map(|k| lower[own + k] * lower[other + k]).sum();
+            let rest = lower[own + column] - sum;
+            lower[own + column] = if row == column { rest.sqrt() } else { rest / lower[other + column] };
+        }
+        if !lower[start(row) + row].is_normal() {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Solves L x = b.
+fn forward(lower: &[f64], right: &[f64]) -> Vec<f64> {
+    let mut solved: Vec<f64> = Vec::with_capacity(right.len());
+    let mut start = 0;
+    for (row, value) in right.iter().enumerate() {
+        let sum: f64 = solved.iter().zip(&lower[start..]).map(|(x, l)| x * l).sum();
+        solved.push((value - sum) / lower[start + row]);
+        start += row + 1;
+    }
+    solved
+}
+
+impl LogEstimate {
+    /// The probability that the value is above that whose logarithm is `log`.
+    pub fn above(&self, log: f64) -> f64 {
+        0.5 + 0.5 * statrs::function::erf::erf(self.z(log) / 2f64.sqrt())
+    }
+
+    /// By how much, relatively, the value is expected to be above that whose logarithm is `log`, counting nothing
+    /// where it is below: the expected improvement (J. Mockus, 1975).
+    pub fn gain_over(&self, log: f64) -> f64 {
+        let z = self.z(log);
+        let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        self.deviation * (density + z * self.above(log))
+    }
+
+    fn z(&self, log: f64) -> f64 {
+        (self.log - log) / self.deviation.max(1e-9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRIOR: SurfacePrior =
+        SurfacePrior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: (0.7, 0.4), depth_scale: 1.0 };
+
+    fn known(surface: impl Fn(f64, f64) -> f64, at: &[Position]) -> Vec<MeasuredPoint> {
+        at.iter().map(|at| MeasuredPoint { at: *at, log: surface(at.0, at.1), variance: 1e-6 }).collect()
+    }
+
+    /// ln MB/s of a disk of 100 us and 500 MB/s, four requests side by side.
+    fn disk(size: f64, depth: f64) -> f64 {
+        (depth.exp2().min(4.0) * size.exp2() / (100.0 + size.exp2() / 500.0)).ln()
+    }
+
+    #[test]
+    fn what_was_measured_is_believed_and_doubt_grows_with_distance() {
+        let known = known(disk, &[(12.0, 0.0), (16.0, 0.0), (20.0, 0.0)]);
+        let at = |size| PRIOR.estimate(&known, (size, 0.0)).unwrap();
+        assert!((at(16.0).log - disk(16.0, 0.0)).abs() < 1e-3 && at(16.0).deviation < 2e-3);
+        assert!(at(17.0).deviation < at(18.0).deviation && at(18.0).deviation < at(26.0).deviation);
+    }
+
+    #[test]
+    fn the_truth_is_within_the_deviations_as_often_as_they_say() {
+        let seeds: Vec<Position> = [12.0, 16.0, 20.0].iter().flat_map(|s| [(*s, 0.0), (*s, 5.0)]).collect();
+        let known = known(disk, &seeds);
+        let cells = (12..=20).flat_map(|size| (0..=5).map(move |depth| (f64::from(size), f64::from(depth))));
+        let off: Vec<f64> = cells
+            .filter(|at| !seeds.contains(at))
+            .map(|at| {
+                let estimate = PRIOR.estimate(&known, at).unwrap();
+                ((estimate.log - disk(at.0, at.1)) / estimate.deviation).abs()
+            })
+            .collect();
+        let within = off.iter().filter(|z| **z < 2.0).count() as f64 / off.len() as f64;
+        assert!(within > 0.9, "{within}: {off:?}");
+    }
+
+    #[test]
+    fn probability_and_gain_are_those_of_a_normal() {
+        let estimate = LogEstimate { log: 1.0, deviation: 0.1 };
+        assert!((estimate.above(1.0) - 0.5).abs() < 1e-9 && (estimate.above(0.9) - 0.8413).abs() < 1e-4);
+        assert!((estimate.gain_over(1.0) - 0.03989).abs() < 1e-4 && estimate.gain_over(2.0) < 1e-9);
+    }
+
+    #[test]
+    fn nothing_known_is_no_estimate_and_many_known_are_no_burden() {
+        assert_eq!(PRIOR.estimate(&[], (12.0, 0.0)), None);
+        let many: Vec<Position> = (0..900).map(|cell| (f64::from(cell / 30), f64::from(cell % 30))).collect();
+        assert!(PRIOR.estimate(&known(|_, _| 1.0, &many), (14.5, 14.5)).unwrap().deviation < 0.1);
+    }
+}

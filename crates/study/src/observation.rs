@@ -1,0 +1,42 @@
+//! Reads off a record what the planner of the walks goes by.
+
+use halfpower_analyse::policy;
+use halfpower_record::Record;
+use halfpower_spec::Run;
+
+/// What the planner keeps of a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observation {
+    /// What was asked.
+    pub run: Run,
+    /// What it gave, in MB/s, as the analysis counts it: without a trimmed start; 0 where nothing moved.
+    pub mbps: f64,
+    /// Charged processor time a byte, in nanoseconds.
+    pub charged_ns_per_byte: f64,
+    /// What the soaker lost a byte, in nanoseconds; `None` where it did not run.
+    pub soaker_ns_per_byte: Option<f64>,
+    /// Whether a request failed, so that no conclusion rests on it.
+    pub failed: bool,
+    /// Whether it read what the page cache held when it began, so that it is no advice.
+    pub cached: bool,
+    /// What it took of the budget.
+    pub spent_ns: u64,
+}
+
+impl From<&Record> for Observation {
+    fn from(record: &Record) -> Self {
+        let workload = record.run.workload;
+        let bytes = (record.cpu.ios.max(1) * workload.bs.0) as f64;
+        let cached_share = record.cached_bytes.map(|bytes| bytes as f64 / record.span_bytes.max(1) as f64);
+        let measured_memory = |rw| policy::measured_memory(workload.cache, rw, cached_share);
+        Self {
+            run: record.run,
+            mbps: halfpower_analyse::run_mbps(record),
+            charged_ns_per_byte: record.cpu.charged_ns() as f64 / bytes,
+            soaker_ns_per_byte: record.cpu.soaker.as_ref().map(|soaker| soaker.lost_ns as f64 / bytes),
+            failed: !record.errors.is_empty(),
+            cached: workload.rw.direction().is_some_and(measured_memory),
+            spent_ns: record.spent_ns,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Keeps what is known of one path: every cell's runs, and an estimate for every cell.
+
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Pass, Pattern, Question, Run, Rw, Workload};
+
+use crate::kriging::{LogEstimate, MeasuredPoint, Position, SurfacePrior};
+use crate::observation::Observation;
+use crate::observed_cell::{ObservedCell, Sample, by_pass};
+use crate::seeds::seeded;
+use crate::window_length::runtime_for;
+
+/// Spread from run to run that is taken for granted before a path has shown its own.
+const USUAL_SPREAD: f64 = 0.03;
+/// Cells with a spread of their own that make a path's.
+const CELLS_FOR_SPREAD: usize = 4;
+/// Least spread: no cell is known better than that from one run.
+const LEAST_SPREAD: f64 = 0.002;
+/// Runs that the path's spread counts for beside a cell's own.
+const BORROWED: f64 = 3.0;
+/// By how much predictions may be found too sure of themselves, or too careful.
+const SURPRISE: (f64, f64) = (0.4, 3.0);
+/// Cells of a block size or a depth that have to fail before the others are taken to.
+const FAILURES: usize = 2;
+/// Rates climb with block size and depth, until they do not.
+const RATE: SurfacePrior =
+    SurfacePrior { slope: (0.35, 0.35), slope_deviation: (0.35, 0.35), roughness: (0.7, 0.4), depth_scale: 1.0 };
+/// The page cache keeps its own depth.
+const BUFFERED_RATE: SurfacePrior =
+    SurfacePrior { slope: (0.2, 0.0), slope_deviation: (0.3, 0.1), roughness: (0.5, 0.2), depth_scale: 0.3 };
+/// The cost of a byte falls with block size, as the fixed part is shared by more.
+const COST: SurfacePrior =
+    SurfacePrior { slope: (-0.35, 0.0), slope_deviation: (0.35, 0.1), roughness: (0.4, 0.2), depth_scale: 0.5 };
+
+/// All cells of one pattern, direction and cache setting; they are numbered depth by depth.
+#[derive(Debug, Clone)]
+pub(crate) struct ObservedPath {
+    pub experiment: Experiment,
+    pub pattern: Pattern,
+    pub direction: Direction,
+    pub cache: Cache,
+    pub depths: Vec<u32>,
+    pub sizes: Vec<Bytes>,
+    pub cells: Vec<ObservedCell>,
+    /// MB/s of every cell, measured or not; empty until anything was.
+    pub rates: Vec<LogEstimate>,
+    /// The same of the charged nanoseconds a byte.
+    pub costs: Vec<LogEstimate>,
+    /// Relative spread from run to run, of rates and of costs.
+    pub spread: f64,
+    pub cost_spread: f64,
+    /// Sum and number of the squares by which first runs missed their predictions, in deviations.
+    surprise: (f64, f64),
+    /// What the deviations in `rates` were multiplied by for it.
+    calibration: f64,
+    /// Runs that failed or moved nothing.
+    failures: u32,
+    stale: bool,
+}
+
+impl ObservedPath {
+    /// Every path that the question asks for, with nothing known.
+    pub fn all(question: &Question) -> Vec<Self> {
+        let mut paths = Vec::new();
+        for pattern in question.patterns() {
+            for direction in &question.directions {
+                paths.extend(question.cache.iter().map(|cache| Self::new(question, pattern, *direction, *cache)));
+            }
+        }
+        paths
+    }
+
+    fn new(question: &Question, pattern: Pattern, direction: Direction, cache: Cache) -> Self {
+        let cells = question.iodepth.len() * question.bs.len();
+        Self {
+            experiment: Experiment::walking(pattern),
+            pattern,
+            direction,
+            cache,
+            depths: question.iodepth.clone(),
+            sizes: question.bs.clone(),
+            cells: vec![ObservedCell::default(); cells],
+            rates: Vec::new(),
+            costs: Vec::new(),
+            spread: USUAL_SPREAD,
+            cost_spread: USUAL_SPREAD,
+            surprise: (0.0, 0.0),
+            calibration: 1.0,
+            failures: 0,
+            stale: false,
+        }
+    }
+
+    /// The number of the cell of this depth and block size, by their places on the axes.
+    pub fn cell_at(&self, depth: usize, size: usize) -> usize {
+        depth * self.sizes.len() + size
+    }
+
+    /// The cells of one depth, by the place of the depth on its axis.
+    pub fn of_depth(&self, depth: usize) -> std::ops::Range<usize> {
+        self.cell_at(depth, 0)..self.cell_at(depth + 1, 0)
+    }
+
+    /// Depth and block size of a cell.
+    pub fn settings(&self, cell: usize) -> (u32, Bytes) {
+        (self.depths[cell / self.sizes.len()], self.sizes[cell % self.sizes.len()])
+    }
+
+    /// The cells that conclusions may rest on.
+    pub fn sound(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.cells.len()).filter(|cell| self.cells[*cell].sound())
+    }
+
+    /// Whether a run of the cell would be of no use: it was given up, or its block size or its depth failed twice and
+    /// never worked.
+    pub fn closed(&self, cell: usize) -> bool {
+        let fails = |cells: &mut dyn Iterator<Item = usize>| {
+            let (mut failures, mut works) = (0, false);
+            for cell in cells {
+                failures += usize::from(self.cells[cell].given_up());
+                works |= self.cells[cell].sound();
+            }
+            failures >= FAILURES && !works
+        };
+        let (depth, size) = (cell / self.sizes.len(), cell % self.sizes.len());
+        self.cells[cell].given_up()
+            || (self.failures > 0
+                && (fails(&mut self.of_depth(depth)) || fails(&mut (size..self.cells.len()).step_by(self.sizes.len()))))
+    }
+
+    /// Whether nothing can be got out of this path: three cells were given up and none gave anything.
+    pub fn hopeless(&self) -> bool {
+        self.cells.iter().filter(|cell| cell.given_up()).count() >= 3 && self.sound().next().is_none()
+    }
+
+    /// What a plain run of this path has taken, where there was any.
+    pub fn run_ns(&self) -> Option<u64> {
+        let runs: u64 = self.cells.iter().map(|cell| u64::from(cell.runs[0])).sum();
+        let spent_ns: u64 = self.cells.iter().map(|cell| cell.spent_ns).sum();
+        spent_ns.checked_div(runs)
+    }
+
+    /// Takes in an observation of this path; one of a cell that nobody asked for is passed over.
+    pub fn learn(&mut self, seen: &Observation) {
+        let Workload { iodepth, bs, .. } = seen.run.workload;
+        let (Ok(depth), Ok(size)) = (self.depths.binary_search(&iodepth), self.sizes.binary_search(&bs)) else {
+            return;
+        };
+        let index = self.cell_at(depth, size);
+        self.note_surprise(index, seen);
+        let cell = &mut self.cells[index];
+        let pass = by_pass(seen.run.pass);
+        cell.runs[pass] += 1;
+        cell.next_repeat[pass] = cell.next_repeat[pass].max(seen.run.repeat + 1);
+        if seen.run.pass == Pass::Soaker {
+            seen.soaker_ns_per_byte.into_iter().for_each(|cost| cell.soaker.add(cost));
+            return;
+        }
+        if seen.run.pass == Pass::Confirm {
+            cell.failed |= seen.failed;
+            if seen.mbps > 0.0 {
+                cell.confirmed.add(seen.mbps);
+            }
+            return;
+        }
+        cell.spent_ns += seen.spent_ns;
+        cell.failed |= seen.failed;
+        cell.cached |= seen.cached;
+        self.failures += u32::from(seen.failed || seen.mbps <= 0.0);
+        if seen.mbps > 0.0 {
+            cell.rate.add(seen.mbps);
+            // A cost of nothing is below what the clock of processor time can tell.
+            cell.cost.add(seen.charged_ns_per_byte.max(1e-9));
+        }
+        self.stale = true;
+    }
+
+    fn note_surprise(&mut self, index: usize, seen: &Observation) {
+        let first = self.cells[index].runs[0] == 0 && seen.run.pass == Pass::Plain;
+        let Some(predicted) = self.rates.get(index).filter(|_| first && seen.mbps > 0.0) else {
+            return;
+        };
+        let variance = (predicted.deviation / self.calibration).powi(2) + self.spread.powi(2);
+        self.surprise.0 += (seen.mbps.ln() - predicted.log).powi(2) / variance;
+        self.surprise.1 += 1.0;
+    }
+
+    /// How far predictions have been off, in deviations; begun with two that were exactly as far off as they said.
+    fn misjudged(&self) -> f64 {
+        ((2.0 + self.surprise.0) / (2.0 + self.surprise.1)).sqrt().clamp(SURPRISE.0, SURPRISE.1)
+    }
+
+    /// Works out every cell's estimate anew where something was learnt since.
+    pub fn refresh(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.spread = spread(self.sound().map(|cell| &self.cells[cell].rate));
+        self.cost_spread = spread(self.sound().map(|cell| &self.cells[cell].cost));
+        let rate = if self.cache.direct() { RATE } else { BUFFERED_RATE };
+        self.calibration = self.misjudged();
+        self.rates = self.estimates(&rate, self.spread, self.calibration, |cell| &cell.rate);
+        self.costs = self.estimates(&COST, self.cost_spread, 1.0, |cell| &cell.cost);
+    }
+
+    fn estimates(
+        &self,
+        prior: &SurfacePrior,
+        spread: f64,
+        calibration: f64,
+        of: fn(&ObservedCell) -> &Sample,
+    ) -> Vec<LogEstimate> {
+        let own = |cell: usize| {
+            let sample = of(&self.cells[cell]);
+            let freedom = BORROWED + f64::from(sample.count) - 1.0;
+            let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
+            (sample.mean.ln(), squares / freedom / f64::from(sample.count))
+        };
+        let known: Vec<MeasuredPoint> = self
+            .sound()
+            .map(|cell| {
+                let (log, variance) = own(cell);
+                MeasuredPoint { at: self.position(cell), log, variance }
+            })
+            .collect();
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let estimate = |cell: usize| {
+            if self.cells[cell].sound() {
+                let (log, variance) = own(cell);
+                return LogEstimate { log, deviation: variance.sqrt() };
+            }
+            let nothing = LogEstimate { log: known[0].log, deviation: LEVEL_DOUBT };
+            let predicted = prior.estimate(&known, self.position(cell)).unwrap_or(nothing);
+            LogEstimate { deviation: predicted.deviation * calibration, ..predicted }
+        };
+        (0..self.cells.len()).map(estimate).collect()
+    }
+
+    fn position(&self, cell: usize) -> Position {
+        let (depth, bs) = self.settings(cell);
+        ((bs.0 as f64).log2(), f64::from(depth).log2())
+    }
+
+    /// The next run of a cell, `later` runs after the one that comes next.
+    pub fn run(&self, question: &Question, cell: usize, pass: Pass, later: u32) -> Run {
+        let (iodepth, bs) = self.settings(cell);
+        let workload = Workload {
+            rw: Rw::of(self.pattern, self.direction),
+            bs,
+            iodepth,
+            threads: question.threads,
+            cache: self.cache,
+            engine: question.engine,
+            issuing: question.issuing,
+            ..Workload::default()
+        };
+        let repeat = self.cells[cell].next_repeat[by_pass(pass)] + later;
+        Run {
+            experiment: Some(self.experiment),
+            workload,
+            repeat,
+            pass,
+            runtime: runtime_for(question, bs, self.rates.get(cell).map(|rate| rate.log.exp())),
+            seed: seeded(question.seed, &workload, pass, repeat),
+        }
+    }
+}
+
+/// Deviation of the logarithm where nothing can be said.
+const LEVEL_DOUBT: f64 = 3.0;
+
+/// The spread from run to run of a path: the median over its cells, so that a few wild ones do not make it.
+fn spread<'a>(samples: impl Iterator<Item = &'a Sample>) -> f64 {
+    // The median of chi squared over its degrees of freedom is about (1 - 2/9f)^3 (Wilson and Hilferty, 1931).
+    let unbiased = |sample: &Sample| {
+        let freedom = f64::from(sample.count - 1);
+        sample.variance() / (1.0 - 2.0 / (9.0 * freedom)).powi(3)
+    };
+    let mut variances: Vec<f64> = samples.filter(|sample| sample.count > 1).map(unbiased).collect();
+    while variances.len() < CELLS_FOR_SPREAD {
+        variances.push(USUAL_SPREAD * USUAL_SPREAD);
+    }
+    variances.sort_by(f64::total_cmp);
+    variances[variances.len() / 2].sqrt().max(LEAST_SPREAD)
+}

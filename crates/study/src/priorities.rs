@@ -1,0 +1,26 @@
+//! Lists how urgent runs can be, the most urgent first.
+
+/// How urgent a run is, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Priority {
+    /// What the headline and the advice report, once they are chosen.
+    Confirm,
+    /// The coarse look.
+    Seed,
+    /// What peak, half power and advice hang on.
+    Explore,
+    /// Beside the soaker, once a cell.
+    Soaker,
+    /// The fewest runs that a cell gets.
+    Repeat,
+    /// The runs that a deciding cell gets.
+    Decide,
+    /// Deciding cells that are still wide, or near half power.
+    Sharpen,
+    /// Beside the soaker again.
+    SoakerAgain,
+    /// Half power at the depths of a path that keeps its own depth.
+    Complete,
+    /// All other cells that are still wide.
+    Widest,
+}

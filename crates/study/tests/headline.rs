@@ -1,0 +1,71 @@
+//! Checks that the reported peak is neither too high nor too sure of itself, over simulated disks whose peak is known.
+
+use crate::grid;
+
+use halfpower_analyse::peak;
+use halfpower_spec::{Direction, Nanos, Question, SimulatedDisk};
+
+/// Run-to-run noise, as a share.
+const NOISES: [f64; 3] = [0.03, 0.10, 0.20];
+
+/// What a direction's peak was said to be, against the truth.
+struct Said {
+    off: f64,
+    covers: bool,
+}
+
+/// Studies of the disk with this noise, one a seed and direction.
+fn studies(noise: f64, seeds: std::ops::Range<u64>) -> Vec<Said> {
+    let mut said = Vec::new();
+    for seed in seeds {
+        let disk = SimulatedDisk::from_constants("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s").unwrap();
+        let question = Question { budget: Nanos(60_000_000_000), seed, ..grid::question() };
+        let best = |bs, depth| halfpower_model::throughput(&disk, bs, depth).mbps();
+        let all = question.iodepth.iter().flat_map(|depth| question.bs.iter().map(move |bs| (*bs, *depth)));
+        let truth = all.map(|(bs, depth)| best(bs, depth)).fold(0.0, f64::max);
+        let noisy = SimulatedDisk { noise, seed: seed + 1000, ..disk.clone() };
+        let studied = grid::study(&question, &noisy);
+        for rw in Direction::ALL {
+            let cell = peak(&studied.findings.cells, *rw).expect("a direction has a peak");
+            let covers = cell.mbps.low <= truth && truth <= cell.mbps.high;
+            assert!(cell.run_mbps.len() >= 3, "seed {seed}, {rw}: {} runs", cell.run_mbps.len());
+            said.push(Said { off: cell.mbps.value / truth - 1.0, covers });
+        }
+    }
+    said
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
+/// The mean error with its standard error, and the share of intervals that hold the truth.
+fn summary(said: &[Said]) -> (f64, f64, f64) {
+    let bias = mean(said.iter().map(|one| one.off));
+    let variance = mean(said.iter().map(|one| (one.off - bias).powi(2)));
+    let covered = said.iter().filter(|one| one.covers).count() as f64 / said.len() as f64;
+    (bias, (variance / said.len() as f64).sqrt(), covered)
+}
+
+#[test]
+fn the_peak_is_not_the_luckiest_cell() {
+    for noise in NOISES {
+        let (bias, error, covered) = summary(&studies(noise, 1..7));
+        assert!(bias.abs() <= 0.005 + 3.0 * error, "noise {noise}: bias {bias:.4} ± {error:.4}");
+        assert!(covered >= 0.6, "noise {noise}: {covered} of the intervals hold the truth");
+    }
+}
+
+/// The table of `docs/method/validation.md`.
+#[test]
+#[ignore = "long: 600 studies"]
+fn bias_and_coverage_of_the_peak() {
+    for noise in NOISES {
+        let said = studies(noise, 1..201);
+        let (bias, error, covered) = summary(&said);
+        println!("noise {noise}: bias {:+.2}% ± {:.2}%, coverage {:.1}%", bias * 100.0, error * 100.0, covered * 100.0);
+        assert!(bias.abs() <= 0.005 + 3.0 * error, "noise {noise}: bias {bias:.4} ± {error:.4}");
+        assert!((0.92..=0.98).contains(&covered), "noise {noise}: coverage {covered}");
+    }
+}

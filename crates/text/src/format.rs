@@ -1,0 +1,101 @@
+//! Writes numbers as short text with a unit; the only place that rounds for a reader.
+
+/// Throughput in decimal MB/s: `1,780 MB/s`, `43.1 MB/s`, `4.31 MB/s`.
+pub fn mbps(mbps: f64) -> String {
+    format!("{} MB/s", number(mbps))
+}
+
+/// Requests a second: `12,300 IOPS`.
+pub fn iops(iops: f64) -> String {
+    format!("{} IOPS", number(iops))
+}
+
+/// A number with three digits that matter, and separators where it is long: `1,780`, `43.1`, `4.31`, `0.05`.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => thousands(value),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A size in binary units: `512 B`, `4 KiB`, `1.5 MiB`.
+pub fn size(bytes: f64) -> String {
+    let units = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    let count = bytes / unit;
+    if count >= 10.0 || (count - count.round()).abs() < 0.05 {
+        format!("{} {name}", thousands(count))
+    } else {
+        format!("{count:.1} {name}")
+    }
+}
+
+/// A span given in microseconds: `85 ns`, `3.2 µs`, `85 µs`, `1.9 ms`, `2.1 s`.
+pub fn time_us(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us >= 999_500.0 => (us / 1e6, "s"),
+        us if us >= 999.5 => (us / 1e3, "ms"),
+        us if us >= 0.9995 => (us, "µs"),
+        us => (us * 1e3, "ns"),
+    };
+    if value >= 9.95 { format!("{} {unit}", thousands(value)) } else { format!("{value:.1} {unit}") }
+}
+
+/// A share: `97%`, `4.2%`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 9.95 || percent == 0.0 { format!("{}%", thousands(percent)) } else { format!("{percent:.1}%") }
+}
+
+/// A small number with two digits that matter: `0.083`, `1.2`, `15`.
+pub fn two_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_string();
+    }
+    let decimals = (1 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    if decimals == 0 { thousands(value) } else { format!("{value:.decimals$}") }
+}
+
+/// A factor, to a hundredth as long as that says anything: `0.98`, `1.00`, `12`.
+pub fn factor(value: f64) -> String {
+    if value.abs() < 9.995 { format!("{value:.2}") } else { two_digits(value) }
+}
+
+/// A whole number with separators: `1,234,567`.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if value < 0.0 && digits != "0" {
+        text.push('-');
+    }
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_the_digits_that_matter() {
+        assert_eq!([mbps(1779.6), mbps(43.12), mbps(4.312)], ["1,780 MB/s", "43.1 MB/s", "4.31 MB/s"]);
+        assert_eq!([thousands(1234567.0), thousands(-999.0), thousands(-0.2)], ["1,234,567", "-999", "0"]);
+        assert_eq!([factor(0.998), factor(1.0), factor(12.4), factor(123.4)], ["1.00", "1.00", "12", "123"]);
+        assert_eq!([two_digits(0.0834), two_digits(1.24), two_digits(1234.0)], ["0.083", "1.2", "1,234"]);
+        assert_eq!([percent(0.97), percent(0.042), percent(0.0)], ["97%", "4.2%", "0%"]);
+    }
+
+    #[test]
+    fn sizes_and_times_choose_their_unit() {
+        assert_eq!([size(512.0), size(4096.0), size(1572864.0)], ["512 B", "4 KiB", "1.5 MiB"]);
+        assert_eq!([size(41_000.0), size(1048576.0)], ["40 KiB", "1 MiB"]);
+        assert_eq!([time_us(0.085), time_us(85.0), time_us(1900.0)], ["85 ns", "85 µs", "1.9 ms"]);
+        assert_eq!([time_us(999.7), time_us(2_100_000.0)], ["1.0 ms", "2.1 s"]);
+    }
+}
