@@ -2,7 +2,7 @@
 //!
 //! Whoever switches something writes a [`Note`] first and removes it when it is put back. A note is locked as long as its
 //! owner lives, and lies where a restart of the machine keeps it, so that every later start can tell what was left and
-//! [`mend`] it.
+//! `mend` it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
