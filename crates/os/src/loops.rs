@@ -201,15 +201,23 @@ fn copy_256(to: &mut [Turn], from: &[Turn]) {
     each_copied::<std::arch::x86_64::__m256i>(to, from);
 }
 
+/// Orders streamed stores before all that follow.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "the intrinsic is unsafe in the oldest Rust that builds this")]
+fn fence_of_stores() {
+    // SAFETY: every x86-64 processor has SFENCE.
+    unsafe { std::arch::x86_64::_mm_sfence() };
+}
+
 /// The loops over one width of vectors.
 #[cfg(target_arch = "x86_64")]
 macro_rules! loops {
     ($width:ident, $feature:literal, $vector:ident, $fill:ident, $stream:ident, $copy:ident, $($line:literal),+) => {
         mod $width {
-            use std::arch::x86_64::{_mm_sfence, $fill, $stream, $vector};
+            use std::arch::x86_64::{$fill, $stream, $vector};
             use std::hint::black_box;
 
-            use super::{Set, StreamSet, TURN_BYTES, Turn, WORD, each_read, each_written};
+            use super::{Set, StreamSet, TURN_BYTES, Turn, WORD, each_read, each_written, fence_of_stores};
 
             const EACH: usize = TURN_BYTES / size_of::<$vector>();
             pub(super) static SET: Set = Set {
@@ -239,7 +247,7 @@ macro_rules! loops {
                         unsafe { $stream(vectors.add(index), value) };
                     }
                 }
-                _mm_sfence();
+                fence_of_stores();
             }
 
             #[target_feature(enable = $feature)]
@@ -259,7 +267,7 @@ macro_rules! loops {
                         );
                     }
                 }
-                _mm_sfence();
+                fence_of_stores();
             }
         }
     };
