@@ -2,19 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap()
-}
+use crate::program::{folder, run};
 
 #[track_caller]
 fn said(output: &Output) -> String {

@@ -1,7 +1,7 @@
 //! Checks that a comparison calls equal systems equal and unequal ones unequal.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_analyse::{Comparison, Findings, MeasuredCeilings};
@@ -11,6 +11,8 @@ use halfpower_spec::{Cache, Nanos, Question, SimulatedDisk};
 use halfpower_study::{Observation, Planner, Step};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::program::{folder, run};
 
 /// A study in memory.
 struct Measured {
@@ -105,15 +107,6 @@ fn of_many_pairs() {
         "of {pairs} pairs of one system {mistaken} are called different; of {pairs} slower ones {found} are found"
     );
     assert!(20 * mistaken <= pairs && 20 * found >= 19 * pairs);
-}
-
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap()
 }
 
 fn said(output: &Output) -> (String, String) {

@@ -2,26 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A folder on a disk: the build's, since /tmp may be in memory, where there is no direct I/O.
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn halfpower(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    halfpower(folder, words).output().unwrap()
-}
+use crate::program::{command as halfpower, folder, run};
 
 fn json(folder: &Path, words: &[&str]) -> Value {
     let output = run(folder, words);

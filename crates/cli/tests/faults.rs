@@ -4,11 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
+use crate::program::folder;
 
 fn halfpower(folder: &Path, words: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));

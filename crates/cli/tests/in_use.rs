@@ -7,13 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-const BYTES: u64 = 16 << 20;
+use crate::program::skip;
 
-/// Says aloud that a test cannot be run here; fails where it has to.
-fn skip(what: &str) {
-    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
-    eprintln!("skipped: {what}");
-}
+const BYTES: u64 = 16 << 20;
 
 /// A folder with a file `img` of bytes that are not halfpower's.
 fn image() -> (TempDir, PathBuf) {

@@ -5,20 +5,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::program::{folder, skip};
 
 /// Where notes of what is switched lie.
 const NOTES: &str = "/var/lib/halfpower";
-
-/// Says aloud that a test cannot be run here; fails where it has to.
-fn skip(what: &str) {
-    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
-    eprintln!("skipped: {what}");
-}
-
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 fn begin(folder: &Path, words: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));

@@ -20,6 +20,7 @@ mod outputs;
 mod page;
 mod places;
 mod plan;
+mod program;
 mod reproduction_page;
 mod studied;
 mod systems;

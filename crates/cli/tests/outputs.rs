@@ -8,22 +8,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::program::{command, folder, run};
+
 const DISK: &str = "sim:fixed=80us,rate=500MB/s";
 const FOREIGN: &str = "what somebody else wrote\n";
-
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn command(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    command(folder, words).output().unwrap()
-}
 
 fn done(folder: &Path, words: &[&str]) -> Output {
     let output = run(folder, words);

@@ -7,27 +7,8 @@ use std::time::Duration;
 
 use halfpower_record::{Environment, PlaceIdentity, StudyFile};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// Says aloud that a test cannot be run here; fails where it has to.
-fn skip(what: &str) {
-    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
-    eprintln!("skipped: {what}");
-}
-
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn command(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
-    command
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    command(folder, words).output().unwrap()
-}
+use crate::program::{command, folder, run, skip};
 
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))

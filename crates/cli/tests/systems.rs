@@ -1,19 +1,11 @@
 //! Checks `halfpower systems`, and studies and runs on the simulated machines.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-fn folder() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn run(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null()).output().unwrap()
-}
+use crate::program::{folder, run};
 
 fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

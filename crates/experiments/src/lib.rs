@@ -1,8 +1,9 @@
 //! Holds the experiments: each one's question, plan, analysis and words, in a folder of its own.
 //!
-//! An experiment is a folder with a definition (`definition.rs` says what that is) and a line in `table.rs`. Its plan
-//! (`plan.rs`) makes the cells to measure from a question and what the target offers; its analysis makes rows and an
-//! answer from the records; its words are the sentences.
+//! An experiment is a folder and a line in `table.rs`, which says what a folder has. Its plan makes the cells to
+//! measure from a question and what the target offers; its analysis makes rows and an answer of numbers and codes from
+//! the records; its words are the sentences; its pictures are data. The walks of `sequential` and `random` have no
+//! folder: their planner decides from run to run, and the findings tell of them.
 
 mod alignment;
 mod allocation;
@@ -15,43 +16,64 @@ mod built;
 mod built_study;
 mod burst;
 mod data;
-mod definition;
 mod durability;
 mod engines;
 mod measured;
 mod memory;
 mod mirror;
+mod picture;
 mod plan;
 mod price;
 mod processors;
-mod random;
 mod ratio;
+mod ratio_finding;
 mod rounds;
 mod scaling;
 mod section;
-mod sequential;
 mod streams;
 mod study_findings;
 mod table;
-mod walk;
+mod words;
 mod zones;
 
+pub use alignment::answer::{AlignmentAnswer, ShiftedKind};
 pub use alignment::rows::AlignmentRow;
+pub use allocation::answer::{AllocationAnswer, DepthGain, Extension, GrowingFiles, ReservedBlocks};
 pub use allocation::rows::AllocationRow;
+pub use anatomy::answer::{AnatomyAnswer, CutRequests, PhaseShare, RequestTime, ReturnedRequests, Untraced};
 pub use anatomy::rows::AnatomyRow;
+pub use buffered::answer::{
+    AgainstDirect, BelowAPage, BufferedAnswer, RatioAtSize, SmallWrite, WithoutReadAhead, WritePhases,
+};
 pub use buffered::cost::{BufferedCostRow, Cheaper};
 pub use buffered::rows::BufferedRow;
+pub use burst::answer::{AfterAPause, BurstAnswer, LinkRate, MembersTogether, PauseVerdict};
 pub use burst::rows::{BurstRow, Hit, HitRow, OverheadRow};
+pub use durability::answer::{
+    DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, SharedFlush, WithoutWriteCache,
+};
 pub use durability::rows::DurabilityRow;
+pub use engines::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
 pub use engines::rows::EngineRow;
+pub use memory::answer::MemoryAnswer;
 pub use memory::rows::MemoryRow;
 pub use memory::{loop_ns_per_kib, memory};
+pub use mirror::answer::{MirrorAnswer, MirrorWrites, RandomReads, SecondCopyGain, SequentialReads, VerifiedCopies};
 pub use mirror::rows::MirrorRow;
+pub use picture::{Axis, Line, Picture, PictureKind, Point};
 pub use plan::{PlanRequest, PlannedCell};
+pub use price::answer::PriceAnswer;
+pub use processors::answer::{AffinityComparison, ProcessorsAnswer};
 pub use processors::rows::ProcessorRow;
+pub use ratio_finding::{RatioFinding, RatioVerdict};
+pub use scaling::answer::{
+    CostByMembers, MemberCost, MembersScaling, ScalingAnswer, ScalingVerdict, StoppedMembers, StripeShare,
+};
 pub use scaling::rows::{LimitedBy, ScalingRow};
-pub use section::{Axis, ExperimentSection, Line, Picture, PictureKind, Point};
+pub use section::{ExperimentSection, sections};
+pub use streams::answer::{StreamAmongReaders, StreamsAnswer, StreamsTogether};
 pub use streams::rows::StreamRow;
 pub use study_findings::{StudyFindings, analyse};
-pub use table::{ExperimentRows, left_out, plan, sections};
+pub use table::{ExperimentAnswer, ExperimentRows, left_out, plan};
+pub use zones::answer::ZonesAnswer;
 pub use zones::rows::ZoneRow;

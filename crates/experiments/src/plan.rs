@@ -12,6 +12,21 @@ pub struct PlanRequest<'a> {
     pub environment: &'a Environment,
 }
 
+/// What an experiment measures here.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Plan {
+    pub cells: Vec<PlannedCell>,
+    /// Why parts of it cannot be measured here, although others can.
+    pub missing: Vec<String>,
+}
+
+impl Plan {
+    /// A plan of which nothing is missing.
+    pub fn of(cells: impl IntoIterator<Item = PlannedCell>) -> Self {
+        Self { cells: cells.into_iter().collect(), missing: Vec::new() }
+    }
+}
+
 /// A cell of a fixed plan, and the passes that it is measured in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedCell {

@@ -1,18 +1,13 @@
-//! How many times as fast are some cells as others, and do the runs carry the difference?
+//! Estimates how many times as fast some cells are as others, and whether the runs carry the difference.
 //!
 //! Cells enter; the ratio of their geometric means leaves, with a 95% interval from the scatter of the logarithms of
 //! run means. What a round was faster or slower by in all cells is no scatter (`rounds.rs`). What all cells of an
 //! experiment know of the rest is shared, as in a comparison of two studies.
 
-use crate::rounds::{Rounds, Run};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::Interval;
-use halfpower_analyse::mean;
-use halfpower_analyse::{Estimate, Prior};
-use halfpower_text::format;
+use halfpower_analyse::{Estimate, ExperimentCell, Interval, Prior, mean};
 
-/// Factor up to which two rates are as good as one.
-const ALIKE: f64 = 1.1;
+use crate::ratio_finding::RatioFinding;
+use crate::rounds::{Rounds, Run};
 
 /// What the cells of one experiment know of how runs scatter.
 pub(crate) struct Scale {
@@ -51,12 +46,17 @@ impl Scale {
     }
 
     /// How many times the figure of one cell is that of another, by those of their runs.
-    pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<Ratio> {
-        self.ratio(self.of_logs(&logs(over)), self.of_logs(&logs(under)))
+    pub fn times_means(&self, over: &[f64], under: &[f64]) -> Option<RatioFinding> {
+        self.ratio(self.of_logs(&logs(over)), self.of_logs(&logs(under))).map(|ratio| ratio.finding())
     }
 
     /// How many times as fast `over` are as `under`; `None` where there are none of either.
-    pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
+    pub fn times(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<RatioFinding> {
+        self.ratio_of(over, under).map(|ratio| ratio.finding())
+    }
+
+    /// The same to be compared with other ratios.
+    pub fn ratio_of(&self, over: &[&ExperimentCell], under: &[&ExperimentCell]) -> Option<Ratio> {
         let [over, under] =
             [over, under].map(|cells| cells.iter().map(|cell| cell.log_rates_by_round()).collect::<Vec<_>>());
         self.ratio(self.level(&over), self.level(&under))
@@ -106,46 +106,13 @@ impl Ratio {
         Self { estimate, known: self.known && other.known }
     }
 
-    /// The ratio with its 95% interval; without one where nothing was measured twice.
-    pub fn interval(&self) -> Interval {
+    /// The ratio as the findings give it.
+    pub fn finding(&self) -> RatioFinding {
         let Estimate { log_ratio, .. } = self.estimate;
         let reach = if self.known { self.estimate.reach() } else { 0.0 };
-        Interval { value: log_ratio.exp(), low: (log_ratio - reach).exp(), high: (log_ratio + reach).exp() }
-    }
-
-    /// Whether runs were repeated, so that the interval means something.
-    pub fn is_known(&self) -> bool {
-        self.known
-    }
-
-    /// Whether it is more than one and chance does not make it so.
-    pub fn is_more(&self) -> bool {
-        self.known && self.interval().low > 1.0
-    }
-
-    /// Whether it is less than one, likewise.
-    pub fn is_less(&self) -> bool {
-        self.known && self.interval().high < 1.0
-    }
-
-    /// Whether the whole interval lies so near to one that nobody has to care, whatever the truth in it is.
-    pub fn is_one(&self) -> bool {
-        let Interval { low, high, .. } = self.interval();
-        self.known && low >= 1.0 / ALIKE && high <= ALIKE
-    }
-
-    /// As a factor: `1.20 times (1.10 to 1.31)`.
-    pub fn times(&self) -> String {
-        let Interval { value, low, high } = self.interval();
-        let [value, low, high] = [value, low, high].map(format::factor);
-        if self.known { format!("{value} times ({low} to {high})") } else { format!("{value} times (by one run each)") }
-    }
-
-    /// As a share: `41% (34% to 49%)`.
-    pub fn share(&self) -> String {
-        let Interval { value, low, high } = self.interval();
-        let [value, low, high] = [value, low, high].map(format::percent);
-        if self.known { format!("{value} ({low} to {high})") } else { format!("{value} (by one run each)") }
+        let interval =
+            Interval { value: log_ratio.exp(), low: (log_ratio - reach).exp(), high: (log_ratio + reach).exp() };
+        RatioFinding::of(interval, self.known)
     }
 }
 
@@ -168,6 +135,8 @@ mod tests {
 
     use super::*;
     use crate::built::normal;
+    use crate::ratio_finding::RatioVerdict;
+    use crate::words::times;
 
     /// The log rates of twelve cells in three rounds of these levels; a quarter of them miss the last, or none does.
     fn runs(levels: [f64; 3], some_miss: bool, random: &mut Xoshiro256PlusPlus) -> Vec<Vec<Run>> {
@@ -195,7 +164,7 @@ mod tests {
         ] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
             let ratios: Vec<Ratio> = (0..2000).map(|_| ratio(&runs(levels, some_miss, &mut random))).collect();
-            let covers = |ratio: &&Ratio| !ratio.is_more() && !ratio.is_less();
+            let covers = |ratio: &&Ratio| !ratio.finding().is_more() && !ratio.finding().is_less();
             let share = ratios.iter().filter(covers).count() as f64 / 2000.0;
             println!("rounds {levels:?}, some missing {some_miss}: {share}");
             assert!((least..=0.97).contains(&share), "{levels:?}: {share}");
@@ -208,8 +177,9 @@ mod tests {
     #[test]
     fn what_was_measured_once_carries_no_difference() {
         let cells = [vec![(0, 2f64.ln())], vec![(0, 0.0)]];
-        let ratio = ratio(&cells);
-        assert!((ratio.interval().value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_one());
-        assert_eq!(ratio.times(), "2.00 times (by one run each)");
+        let ratio = ratio(&cells).finding();
+        assert!((ratio.interval.value - 2.0).abs() < 1e-9 && !ratio.is_more() && !ratio.is_alike());
+        assert_eq!(ratio.verdict, RatioVerdict::SingleRuns);
+        assert_eq!(times(&ratio), "2.00 times (by one run each)");
     }
 }

@@ -1,4 +1,4 @@
-//! What did all cells of a round have in common? Logarithms of rates by cell and round enter, the rounds' own levels
+//! Finds what all cells of a round have in common: logarithms of rates by cell and round enter, the rounds' own levels
 //! leave.
 //!
 //! An experiment is measured in rounds, each cell once in each: the blocks of experimental design (R. A. Fisher, The

@@ -7,8 +7,8 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::Question;
 
 use crate::measured::measured_ceilings;
-use crate::section::ExperimentSection;
-use crate::table::{ExperimentRows, sections};
+use crate::section::{ExperimentSection, sections};
+use crate::table::ExperimentRows;
 
 /// Everything that is found in one study.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,16 +1,20 @@
-//! Lists the experiments, and asks each for its plan or its analysis.
+//! Lists the experiments, and asks each for its plan, its analysis or its words.
 
-use halfpower_analyse::experiment_cells;
-use halfpower_record::{Environment, LeftOut, Record};
+use halfpower_record::{Environment, LeftOut};
 use halfpower_spec::{Direction, Experiment, Question};
 use serde::Serialize;
 
 use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::{ExperimentSection, Told, notes};
+use crate::picture::Picture;
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// Makes of a table of experiments what differs from one to the next.
+/// Makes of a table of experiments what differs from one to the next. Each folder has:
+///
+/// - `plan::plan`: the question and what the target offers to a [`Plan`], or the reason why it cannot be run here, in a
+///   sentence without its full stop;
+/// - `analysis::analyse`: cells to `Rows` and `Answer`, numbers and codes;
+/// - `words`: its `QUESTION` in a line, what the `PAPERS` of 1998 and 2000 saw, and the `answer` in sentences;
+/// - `pictures::pictures`: cells and rows to what is drawn.
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
         /// The figures of all experiments: lists of rows, each list a key of the findings, empty where it was not run.
@@ -23,31 +27,49 @@ macro_rules! experiments {
             )+
         }
 
-        fn question_of(experiment: Experiment) -> &'static str {
-            match experiment { $(Experiment::$name => crate::$folder::$name::QUESTION),+ }
+        /// What one experiment found.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(untagged)]
+        pub enum ExperimentAnswer {
+            $(
+                #[doc = concat!("By `", stringify!($folder), "`.")]
+                $name(crate::$folder::Answer),
+            )+
         }
 
-        fn papers_of(experiment: Experiment) -> &'static str {
-            match experiment { $(Experiment::$name => crate::$folder::$name::PAPERS),+ }
+        /// Question, and what the papers saw; `None` for the walks.
+        pub(crate) fn texts(experiment: Experiment) -> Option<(&'static str, &'static str)> {
+            match experiment {
+                $(Experiment::$name => Some((crate::$folder::words::QUESTION, crate::$folder::words::PAPERS)),)+
+                Experiment::Sequential | Experiment::Random => None,
+            }
         }
 
-        fn plan_of(experiment: Experiment, request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-            match experiment { $(Experiment::$name => crate::$folder::$name::plan(request)),+ }
+        /// `None` for the walks, whose runs the planner decides one by one.
+        fn fixed_plan(experiment: Experiment, request: &PlanRequest) -> Option<Result<Plan, String>> {
+            match experiment {
+                $(Experiment::$name => Some(crate::$folder::plan::plan(request)),)+
+                Experiment::Sequential | Experiment::Random => None,
+            }
         }
 
-        fn missing_of(experiment: Experiment, request: &PlanRequest) -> Vec<String> {
-            match experiment { $(Experiment::$name => crate::$folder::$name::missing(request)),+ }
-        }
-
-        fn tell(experiment: Experiment, data: &ExperimentData, rows: &mut ExperimentRows) -> Told {
-            match experiment { $(Experiment::$name => crate::$folder::$name::tell(data, &mut rows.$folder)),+ }
+        /// What the cells say, the rows put to the others; `None` for the walks, of which the findings tell.
+        pub(crate) fn found(experiment: Experiment, data: &ExperimentData, rows: &mut ExperimentRows) -> Option<Found> {
+            match experiment {
+                $(Experiment::$name => {
+                    let (own, found) = crate::$folder::analysis::analyse(data);
+                    let answer = crate::$folder::words::answer(&found);
+                    let pictures = crate::$folder::pictures::pictures(data, &own);
+                    rows.$folder = own;
+                    Some(Found { found: ExperimentAnswer::$name(found), answer, pictures })
+                })+
+                Experiment::Sequential | Experiment::Random => None,
+            }
         }
     };
 }
 
 experiments! {
-    Sequential in sequential,
-    Random in random,
     Buffered in buffered,
     Allocation in allocation,
     Alignment in alignment,
@@ -64,57 +86,40 @@ experiments! {
     Price in price,
 }
 
+/// What an experiment found, as numbers, in words and in pictures.
+pub(crate) struct Found {
+    pub found: ExperimentAnswer,
+    pub answer: String,
+    pub pictures: Vec<Picture>,
+}
+
 /// The cells of an experiment with a fixed plan; none for the walks, whose planner decides from run to run.
 ///
 /// # Errors
 /// Why it cannot be run here, in a sentence without its full stop.
 pub fn plan(experiment: Experiment, request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-    if experiment.pattern().is_some() {
-        return Ok(Vec::new());
-    }
-    let mut cells = plan_of(experiment, request)?;
+    Ok(plan_of(experiment, request)?.cells)
+}
+
+fn plan_of(experiment: Experiment, request: &PlanRequest) -> Result<Plan, String> {
+    let Some(plan) = fixed_plan(experiment, request) else { return Ok(Plan::of([])) };
+    let Plan { mut cells, missing } = plan?;
     cells.iter_mut().for_each(|cell| cell.workload = cell.workload.issued_by_engine());
     cells.retain(|cell| !cell.workload.rw.writes() || request.question.directions.contains(&Direction::Write));
     if cells.is_empty() {
         Err("all that it measures are writes, and only reads were asked for".to_string())
     } else {
-        Ok(cells)
+        Ok(Plan { cells, missing })
     }
 }
 
 /// The experiments of a question, and the parts of them, that cannot be run in this environment.
 pub fn left_out(question: &Question, environment: &Environment) -> Vec<LeftOut> {
     let request = PlanRequest { question, environment };
-    let whys = |experiment: Experiment| match plan(experiment, &request) {
-        Err(why) => vec![why],
-        Ok(_) => missing_of(experiment, &request),
-    };
     let left_out = |experiment: &Experiment| {
         let experiment = *experiment;
-        whys(experiment).into_iter().map(move |why| LeftOut { experiment, workload: None, why })
+        let whys = plan_of(experiment, &request).map_or_else(|why| vec![why], |plan| plan.missing);
+        whys.into_iter().map(move |why| LeftOut { experiment, workload: None, why })
     };
     question.experiments.iter().flat_map(left_out).collect()
-}
-
-/// A section for each experiment that was asked for beside the walks, and all their rows.
-pub fn sections(
-    question: &Question,
-    environment: &Environment,
-    records: &[Record],
-) -> (Vec<ExperimentSection>, ExperimentRows) {
-    let mut rows = ExperimentRows::default();
-    let mut sections = Vec::new();
-    for experiment in question.experiments.iter().copied().filter(|experiment| experiment.pattern().is_none()) {
-        let data = ExperimentData { question, environment, cells: experiment_cells(experiment, records) };
-        let told = (!data.cells.is_empty()).then(|| tell(experiment, &data, &mut rows));
-        let mut notes = notes(environment.left_out.iter().filter(|left| left.experiment == experiment));
-        if told.is_none() && notes.is_empty() {
-            notes.push("The time ended before it: give the study a larger budget.".to_string());
-        }
-        let ran = told.is_some();
-        let Told { answer, pictures } = told.unwrap_or(Told { answer: String::new(), pictures: Vec::new() });
-        let (asks, papers) = (question_of(experiment).to_string(), papers_of(experiment).to_string());
-        sections.push(ExperimentSection { experiment, asks, ran, answer, pictures, notes, papers });
-    }
-    (sections, rows)
 }

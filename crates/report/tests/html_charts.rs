@@ -308,7 +308,7 @@ fn the_words_along_a_picture_do_not_overlap() {
     let (experiment, ran) = (Experiment::Buffered, true);
     let [asks, answer, papers] = ["What?", "That.", "Nothing."].map(String::from);
     let pictures = vec![over_time()];
-    let section = ExperimentSection { experiment, asks, ran, answer, pictures, notes: Vec::new(), papers };
+    let section = ExperimentSection { experiment, asks, ran, found: None, answer, pictures, notes: Vec::new(), papers };
     let findings = StudyFindings { experiments: vec![section], ..sample().0.into() };
     for width in [1400, 390] {
         let told = look(&chromium, &study_page(&findings, &[]), width, false);

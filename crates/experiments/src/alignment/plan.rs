@@ -1,9 +1,9 @@
-//! `alignment`: what do requests lose that do not begin where chunks, pages and the device's blocks do?
+//! Plans `alignment`: requests off the boundaries of chunks, pages and the device's blocks, beside aligned ones.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// A page, and the block of most file systems and devices.
 const PAGE: Bytes = Bytes(4 << 10);
@@ -15,7 +15,7 @@ const DEPTH: u32 = 8;
 /// Depths at which requests of a chunk are read: one at a time, each cut in two is two disks at work at once.
 const CHUNK_DEPTHS: [u32; 2] = [1, 8];
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here whose blocks requests could miss".to_string());
     }
@@ -64,7 +64,7 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         add(through(Pattern::Sequential, Direction::Read), &shifts);
         add(through(Pattern::Random, Direction::Write), &shifts);
     }
-    Ok(cells)
+    Ok(Plan { cells, missing: missing(ask) })
 }
 
 /// None, the 12 of 64 KiB that files lay off the chunks in 1998, and half a chunk, as far as direct requests may begin
@@ -77,7 +77,7 @@ fn chunk_shifts(chunk: Bytes, unit: Bytes) -> Vec<Bytes> {
 }
 
 /// What of it cannot be measured here.
-pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+fn missing(ask: &PlanRequest) -> Vec<String> {
     let Some(unit) = ask.capabilities().direct_unit else {
         return vec!["direct I/O is not to be had here, so only buffered requests were shifted".to_string()];
     };
@@ -107,7 +107,7 @@ mod tests {
             ..Capabilities::default()
         };
         let environment = Environment { capabilities, ..Environment::default() };
-        let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+        let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells;
         cells.iter().map(|cell| cell.workload).collect()
     }
 

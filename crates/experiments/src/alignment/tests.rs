@@ -1,4 +1,4 @@
-//! Does `alignment` give back how much shifted requests were made to lose, and claim no more than runs carry?
+//! Checks that `alignment` returns what shifted requests were made to lose, and claims no more than the runs carry.
 
 use crate::built::{disk, normal, record_at};
 use crate::study_findings::{StudyFindings, analyse};

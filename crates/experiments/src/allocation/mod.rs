@@ -1,32 +1,13 @@
-//! The experiment `allocation`.
+//! Measures `allocation`: writes that extend a file instead of writing where it is.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
-
+pub use answer::AllocationAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `allocation`.
-pub(crate) struct Allocation;
-
-impl Definition for Allocation {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,16 +1,16 @@
-//! `allocation`: what does a write cost that does not find its blocks there?
+//! Plans `allocation`: sequential writes into files that grow, and into blocks that are there.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Layout, Pattern, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Block size of both studies' figures on extension.
 const BLOCK: Bytes = Bytes(64 << 10);
 /// One at a time, and as many as ought to keep a disk busy: whether they are carried out side by side shows there.
 const DEPTHS: [u32; 2] = [1, 8];
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     match ask.capabilities().kind {
         TargetKind::Folder => {}
         TargetKind::File | TargetKind::Device | TargetKind::Nothing => {
@@ -34,5 +34,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             cells.extend(Layout::ALL.iter().map(of).map(PlannedCell::plain));
         }
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }

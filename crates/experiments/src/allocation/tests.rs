@@ -1,4 +1,4 @@
-//! Does `allocation` say what is true of records whose truth is known?
+//! Checks that `allocation` says what is true of records whose truth is known.
 
 use halfpower_spec::{Bytes, Cache, Experiment, Layout, Rw, Workload, WorkloadOptions};
 
@@ -47,6 +47,12 @@ fn extension_that_takes_one_write_at_a_time_is_recognised() {
         assert!(answer.contains(part), "{part}: {answer}");
     }
     assert_eq!(findings.experiments[0].pictures[0].lines.len(), 4);
+    let found = serde_json::to_value(&findings.experiments[0].found).unwrap();
+    let code = |path: &str| found.pointer(path).and_then(serde_json::Value::as_str);
+    assert_eq!(code("/deepening/extension"), Some("one_at_a_time"), "{found}");
+    assert_eq!(code("/direct/of_written/verdict"), Some("less"), "{found}");
+    assert_eq!(code("/buffered/of_written/verdict"), Some("alike"), "{found}");
+    assert!(found["direct"]["of_written"]["value"].as_f64().is_some_and(|share| share < 0.3), "{found}");
 }
 
 #[test]

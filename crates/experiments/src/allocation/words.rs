@@ -1,9 +1,71 @@
-//! Says what `allocation` asks and what the papers saw.
+//! Says what `allocation` asks, what it found and what the papers saw.
 
-pub(super) const QUESTION: &str =
+use halfpower_text::{cache_word, format};
+
+use super::answer::{AllocationAnswer, DepthGain, Extension, GrowingFiles, ReservedBlocks};
+use crate::ratio_finding::RatioFinding;
+use crate::words::{sentence, share, times};
+
+pub(crate) const QUESTION: &str =
     "What does it cost to write where a file has no blocks yet, and do many requests at once help then?";
-pub(super) const PAPERS: &str = "In 1998 a write that made its file longer allowed NT no second request to the volume, so that depth brought \
+pub(crate) const PAPERS: &str = "In 1998 a write that made its file longer allowed NT no second request to the volume, so that depth brought \
     nothing; in 2000 extension halved what unbuffered writes gave, and a file whose last block was written \
     first took every block twice, since Windows zeroed it before. Linux leaves holes and marks blocks as \
     unwritten instead of zeroing them, so nothing is written twice; but a file system that locks a file while \
     it grows still takes its writes one at a time.";
+
+pub(crate) fn answer(found: &AllocationAnswer) -> String {
+    let clauses = [
+        found.direct.as_ref().map(growing),
+        found.last_first_of_written.as_ref().map(last_first),
+        found.deepening.as_ref().map(deepening),
+        found.fallocated.as_ref().map(reserved),
+        found.buffered.as_ref().map(growing),
+    ];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    if clauses.is_empty() {
+        "No case could be set beside a file whose blocks were written before.".to_string()
+    } else {
+        sentence(&clauses.join("; "))
+    }
+}
+
+fn growing(found: &GrowingFiles) -> String {
+    let GrowingFiles { cache, iodepth, of_written: ratio, written_mbps } = found;
+    let (share, rate) = (share(ratio), format::mbps(*written_mbps));
+    let kind = cache_word(*cache);
+    let where_at = iodepth.map_or(kind.to_string(), |depth| format!("{kind} and {depth} deep"));
+    match ratio {
+        _ if ratio.is_alike() => {
+            format!("{where_at}, growing costs next to nothing: {share} of the {rate} of written blocks")
+        }
+        _ if ratio.is_less() => {
+            format!("{where_at}, a growing file gets {share} of the {rate} that written blocks get")
+        }
+        _ if ratio.is_more() => format!("{where_at}, a growing file gets more than written blocks, {share} of {rate}"),
+        _ => {
+            format!("{where_at}, these runs cannot tell what growing costs: {share} of the {rate} of written blocks")
+        }
+    }
+}
+
+fn last_first(of_written: &RatioFinding) -> String {
+    format!("one whose last block was written first gets {} of it", share(of_written))
+}
+
+fn deepening(found: &DepthGain) -> String {
+    let (depth, written, growing) = (found.iodepth, times(&found.written), times(&found.growing));
+    let so = match found.extension {
+        Extension::NotShown => "which tells nothing of whether they are carried out side by side",
+        Extension::SideBySide => "so both are carried out side by side",
+        Extension::Unclear => "too uncertain to tell more",
+        Extension::Partly => "so extension lets only some of them go side by side",
+        Extension::OneAtATime => "so extension takes one write at a time",
+    };
+    format!("{depth} requests at once bring {written} to written blocks and {growing} to growing files, {so}")
+}
+
+fn reserved(found: &ReservedBlocks) -> String {
+    let better = if found.helps { ", so that fallocate helps" } else { "" };
+    format!("blocks that fallocate reserved get {} of written ones{better}", share(&found.of_written))
+}

@@ -1,9 +1,9 @@
-//! `anatomy`: where does the time of a request go, small and large, alone and among many, on one device and several?
+//! Plans `anatomy`: traced requests, small and large, alone and among many, on one device and on several.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Direction, Pass, Pattern, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// A page, and what is large enough that moving it is most of the work.
 const BLOCKS: [Bytes; 2] = [Bytes(4096), Bytes(1 << 20)];
@@ -12,7 +12,7 @@ const DEPTHS: [u32; 2] = [1, 16];
 /// The plain runs say what tracing adds.
 const PASSES: &[Pass] = &[Pass::Plain, Pass::Traced];
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let capabilities = ask.capabilities();
     capabilities.can("trace")?;
     if capabilities.kind == TargetKind::Nothing {
@@ -33,7 +33,7 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             }
         }
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
         };
         change(&mut capabilities);
         let environment = Environment { capabilities, ..Environment::default() };
-        plan(&PlanRequest { question: &Question::about("d"), environment: &environment })
+        Ok(plan(&PlanRequest { question: &Question::about("d"), environment: &environment })?.cells)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Are the phases that a trace knew the phases that the report shows? Records with known anatomies enter.
+//! Checks that the phases of records with known anatomies are those that the report shows.
 
 use super::rows::AnatomyRow;
 use crate::study_findings::{StudyFindings, analyse};

@@ -1,9 +1,77 @@
-//! Says what `anatomy` asks and what the papers saw.
+//! Says what `anatomy` asks, what it found and what the papers saw.
 
-pub(super) const QUESTION: &str =
+use halfpower_text::format;
+
+use super::answer::{AnatomyAnswer, CutRequests, RequestTime, ReturnedRequests, Untraced};
+use crate::words::size;
+
+pub(crate) const QUESTION: &str =
     "Where does the time of a request go, on its way from the application to the device and back?";
-pub(super) const PAPERS: &str = "In 1998 a bus analyzer saw small requests waste the SCSI bus: at 8 KB half of its busy time went into \
+pub(crate) const PAPERS: &str = "In 1998 a bus analyzer saw small requests waste the SCSI bus: at 8 KB half of its busy time went into \
     setting up transfers and 45% into data, at 64 KB 90% into data. A second disk doubled the throughput and \
     raised the bus's load by 125%: the extra quarter was handshaking. No analyzer hangs on today's link; the \
     kernel's tracepoints divide the way at the host's end of it instead, and what lies beyond the driver is \
     one phase.";
+
+pub(crate) fn answer(found: &AnatomyAnswer) -> String {
+    if let Some(untraced) = &found.untraced {
+        return format!("That is not known: {}.", why(untraced));
+    }
+    let by_depth = found.requests.chunk_by(|one, other| one.iodepth == other.iodepth);
+    let sentences = by_depth.map(requests).chain(found.cut.iter().map(cut)).chain(found.full.iter().map(full));
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+fn why(untraced: &Untraced) -> &str {
+    match untraced {
+        Untraced::NoRun => "no traced run was finished",
+        Untraced::NoWholeRequest => "no request was seen on its whole way",
+        Untraced::Failed { why } => why,
+    }
+}
+
+/// Such as `4 KiB, 16 deep`.
+pub(super) fn request(bs_bytes: u64, iodepth: u32) -> String {
+    format!("{}, {iodepth} deep", size(bs_bytes))
+}
+
+/// All requests of one depth.
+fn requests(of_depth: &[RequestTime]) -> String {
+    let told: Vec<String> = of_depth.iter().map(|one| format!("a request of {}", time(one))).collect();
+    let deep = match of_depth[0].iodepth {
+        1 => "One at a time".to_string(),
+        depth => format!("{depth} deep"),
+    };
+    format!("{deep}, {}.", told.join(", and "))
+}
+
+/// Such as `4 KiB takes 41 µs (72% in the device, 12% in completion)`.
+fn time(one: &RequestTime) -> String {
+    let next =
+        one.next.map_or(String::new(), |next| format!(", {} {}", format::percent(next.share), place(next.phase)));
+    let (time, device) = (format::time_us(one.us), format::percent(one.device_share));
+    format!("{} takes {time} ({device} in the device{next})", size(one.bs_bytes))
+}
+
+/// Where a phase is spent, in words.
+fn place(phase: &str) -> &'static str {
+    match phase {
+        "submit" => "on the way to the block layer",
+        "queue" => "waiting for a tag",
+        "plug" => "in the plug",
+        "scheduler" => "with the scheduler",
+        "device" => "in the device",
+        "interrupt" => "in the interrupt",
+        "completion" => "from the driver's report to the answer",
+        _ => "outside of the tracepoints",
+    }
+}
+
+fn cut(one: &CutRequests) -> String {
+    format!("The device takes less than {} at once: {} are cut.", size(one.bs_bytes), format::percent(one.share))
+}
+
+fn full(one: &ReturnedRequests) -> String {
+    let (label, count) = (request(one.bs_bytes, one.iodepth), format::two_digits(one.times));
+    format!("At {label}, the driver is full: a request is handed back {count} times on the average.")
+}

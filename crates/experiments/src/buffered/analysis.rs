@@ -1,39 +1,32 @@
-//! `buffered`: what does the page cache add to a request, and what does it take from it?
+//! Compares requests through the page cache with requests past it.
 
-use halfpower_spec::{Direction, Fadvise, PageCache};
+use halfpower_analyse::{ExperimentCell, Interval};
+use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
 
-use super::cost::{BufferedCostRow, PAGE_BYTES, terms};
+use super::answer::{
+    AgainstDirect, BelowAPage, BufferedAnswer, RatioAtSize, SmallWrite, WithoutReadAhead, WritePhases,
+};
+use super::cost::{PAGE_BYTES, terms};
 use super::rows::{BufferedRow, Rows};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
-use crate::section::{Picture, Told};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::Interval;
-use halfpower_text::format;
-
-/// Draws the walk and the terms of its cost.
-type Pictures = fn(&Walk, &[BufferedCostRow]) -> Vec<Picture>;
 
 /// Block size whose run is shown over time, and at which the terms of the cost are set beside each other.
 pub(super) const SHOWN_BYTES: u64 = 64 << 10;
 
-pub(super) fn tell(evidence: &ExperimentData, rows: &mut Rows, pictures: Pictures) -> Told {
-    let mut cells: Vec<&ExperimentCell> = evidence.sound().collect();
-    cells.sort_by_key(|cell| {
-        let workload = cell.workload;
-        (workload.rw, workload.cache.direct(), workload.options, workload.bs)
-    });
-    rows.buffered = cells.iter().map(|cell| row(cell)).collect();
-    rows.buffered_cost = terms(&cells);
-    let walk = Walk { scale: Scale::of(cells.iter().copied()), cells };
-    let clauses = [
-        walk.beside_direct(),
-        costs(&rows.buffered_cost),
-        walk.small_writes().or_else(|| walk.below_a_page()),
-        walk.phases().or_else(|| walk.without_read_ahead()),
-    ];
-    let answer = crate::section::answer(clauses, "No request through the page cache could be measured.");
-    Told { answer, pictures: pictures(&walk, &rows.buffered_cost) }
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, BufferedAnswer) {
+    let walk = Walk::of(data);
+    let buffered_cost = terms(&walk.cells);
+    let answer = BufferedAnswer {
+        against_direct: Direction::ALL.iter().filter_map(|rw| walk.against_direct(*rw)).collect(),
+        // Writes differ from reads by what is done behind.
+        cost: buffered_cost.iter().max_by_key(|row| row.rw).copied(),
+        small_write: walk.small_write(),
+        below_a_page: walk.below_a_page(),
+        phases: walk.phases(),
+        without_read_ahead: walk.without_read_ahead(),
+    };
+    (Rows { buffered: walk.cells.iter().map(|cell| row(cell)).collect(), buffered_cost }, answer)
 }
 
 fn row(cell: &ExperimentCell) -> BufferedRow {
@@ -63,6 +56,15 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    pub fn of(data: &'a ExperimentData) -> Self {
+        let mut cells: Vec<&ExperimentCell> = data.sound().collect();
+        cells.sort_by_key(|cell| {
+            let workload = cell.workload;
+            (workload.rw, workload.cache.direct(), workload.options, workload.bs)
+        });
+        Self { scale: Scale::of(cells.iter().copied()), cells }
+    }
+
     /// The walk of block sizes in one direction, through the page cache or past it.
     pub fn along(&self, rw: Direction, direct: bool) -> Vec<&'a ExperimentCell<'a>> {
         let on_it = |cell: &&&ExperimentCell| {
@@ -76,48 +78,26 @@ impl<'a> Walk<'a> {
         self.along(rw, direct).into_iter().find(|cell| cell.workload.bs.0 == bs_bytes)
     }
 
-    /// How many times as fast buffered requests are as direct ones, at the smallest size of a page or more and at the
-    /// largest.
-    fn beside_direct(&self) -> Option<String> {
-        let compared = |rw: Direction, bs_bytes: u64| {
-            self.scale.times(&[self.at(rw, false, bs_bytes)?], &[self.at(rw, true, bs_bytes)?])
+    /// Buffered requests against direct ones, at the smallest size of a page or more and at the largest.
+    fn against_direct(&self, rw: Direction) -> Option<AgainstDirect> {
+        let at = |bs_bytes: u64| {
+            let times = self.scale.times(&[self.at(rw, false, bs_bytes)?], &[self.at(rw, true, bs_bytes)?])?;
+            Some(RatioAtSize { bs_bytes, times })
         };
-        let sizes = |rw: Direction| {
-            let all = self.along(rw, true).into_iter().map(|cell| cell.workload.bs.0);
-            all.filter(|bytes| *bytes >= PAGE_BYTES && compared(rw, *bytes).is_some()).collect::<Vec<u64>>()
-        };
-        let told = |rw: &Direction| {
-            let sizes = sizes(*rw);
-            let (first, last) = (*sizes.first()?, *sizes.last()?);
-            let at = |bytes: u64| {
-                let (ratio, size) = (compared(*rw, bytes)?, format::size(bytes as f64));
-                let times = if ratio.is_one() { String::new() } else { format!("{} ", ratio.times()) };
-                Some(format!("{times}as fast at {size}"))
-            };
-            let rest = if first == last { String::new() } else { format!(" and {}", at(last)?) };
-            Some(format!("{rw}s are {}{rest}", at(first)?))
-        };
-        let both: Vec<String> = Direction::ALL.iter().filter_map(told).collect();
-        (!both.is_empty()).then(|| format!("buffered against direct, one request at a time, {}", both.join(", ")))
+        let sizes = self.along(rw, true).into_iter().map(|cell| cell.workload.bs.0);
+        let compared: Vec<RatioAtSize> = sizes.filter(|bytes| *bytes >= PAGE_BYTES).filter_map(at).collect();
+        let (smallest, largest) = (*compared.first()?, *compared.last()?);
+        Some(AgainstDirect { rw, smallest, largest: (compared.len() > 1).then_some(largest) })
     }
 
     /// What a small write takes that has to read its page first, and one that finds it.
-    fn small_writes(&self) -> Option<String> {
-        let [cold, warm] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
-        let (cold, warm) = (cold?, warm?);
-        let size = format::size(cold.workload.bs.0 as f64);
-        let times = [call_us(cold), call_us(warm)];
-        let ratio = Scale::of_means(times.iter().map(Vec::as_slice)).times_means(&times[0], &times[1])?;
-        let figures = times.map(|times| format::time_us(Interval::of_means(&times).value));
-        let times = match ratio {
-            _ if ratio.is_more() => format!("{}, since the page is read first", ratio.times()),
-            _ if ratio.is_less() || !ratio.is_known() => ratio.times(),
-            _ => format!("{}, so that these runs cannot tell them apart", ratio.times()),
-        };
-        Some(format!(
-            "a write of {size} into a page that is not in memory takes {}, and {} into one that is: {times}",
-            figures[0], figures[1]
-        ))
+    fn small_write(&self) -> Option<SmallWrite> {
+        let [absent, present] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
+        let (absent, present) = (absent?, present?);
+        let runs = [call_us(absent), call_us(present)];
+        let times = Scale::of_means(runs.iter().map(Vec::as_slice)).times_means(&runs[0], &runs[1])?;
+        let [absent_us, present_us] = runs.map(|runs| Interval::of_means(&runs).value);
+        Some(SmallWrite { bs_bytes: absent.workload.bs.0, absent_us, present_us, times })
     }
 
     /// The write of less than a page, anywhere, with the page cache in this state.
@@ -133,25 +113,19 @@ impl<'a> Walk<'a> {
     }
 
     /// What writes of less than a page get of whole pages, one after the other.
-    fn below_a_page(&self) -> Option<String> {
+    fn below_a_page(&self) -> Option<BelowAPage> {
         let writes = self.along(Direction::Write, false);
         let small = writes.iter().find(|cell| cell.workload.bs.0 < PAGE_BYTES)?;
         let whole = writes.iter().find(|cell| cell.workload.bs.0 == PAGE_BYTES)?;
-        let ratio = self.scale.times(&[small], &[whole])?;
-        let [small, whole] = [small, whole].map(|cell| format::size(cell.workload.bs.0 as f64));
-        let why = if ratio.is_less() { ", since each page is read before it is changed" } else { "" };
-        Some(format!("writes of {small} get {} of what writes of {whole} get{why}", ratio.share()))
+        let of_whole = self.scale.times(&[small], &[whole])?;
+        Some(BelowAPage { bs_bytes: small.workload.bs.0, page_bytes: PAGE_BYTES, of_whole })
     }
 
     /// What reads get when the kernel is told to expect no order.
-    fn without_read_ahead(&self) -> Option<String> {
+    fn without_read_ahead(&self) -> Option<WithoutReadAhead> {
         let without = self.advised(Fadvise::Random)?;
-        let ratio = self.scale.times(&[without], &[self.advised(Fadvise::Normal)?])?;
-        let size = format::size(without.workload.bs.0 as f64);
-        Some(match ratio {
-            _ if ratio.is_less() => format!("without read-ahead, reads of {size} keep {}", ratio.share()),
-            _ => format!("read-ahead brings reads of {size} nothing that these runs show: {} without", ratio.share()),
-        })
+        let of_usual = self.scale.times(&[without], &[self.advised(Fadvise::Normal)?])?;
+        Some(WithoutReadAhead { bs_bytes: without.workload.bs.0, of_usual })
     }
 
     /// The read of the block size at which advice is compared, with this advice.
@@ -166,32 +140,20 @@ impl<'a> Walk<'a> {
         self.cells.iter().find(is_it).copied()
     }
 
-    /// At which rate a write comes in, and what of the time goes to the flush.
-    fn phases(&self) -> Option<String> {
+    fn phases(&self) -> Option<WritePhases> {
         let finding = &self.at(Direction::Write, false, SHOWN_BYTES)?.finding;
-        let (memory_mbps, share) = (finding.memory_mbps?, finding.flush_share?);
-        let taken = match (finding.burst_mbps, finding.sustained_mbps) {
-            (Some(burst), Some(sustained)) => {
-                format!("{} at first and {} later", format::mbps(burst), format::mbps(sustained))
-            }
-            _ => format::mbps(memory_mbps),
-        };
-        Some(format!(
-            "the cache takes writes of {} at {taken}; until they are durable, {} of the time is the closing flush",
-            format::size(SHOWN_BYTES as f64),
-            format::percent(share)
-        ))
+        Some(WritePhases {
+            bs_bytes: SHOWN_BYTES,
+            memory_mbps: finding.memory_mbps?,
+            burst_mbps: finding.burst_mbps,
+            sustained_mbps: finding.sustained_mbps,
+            flush_share: finding.flush_share?,
+        })
     }
 }
 
 /// Mean time of a call in each plain run, in microseconds.
 pub(super) fn call_us(cell: &ExperimentCell) -> Vec<f64> {
-    let plain = cell.records.iter().filter(|record| record.run.pass == halfpower_spec::Pass::Plain && record.ios > 0);
+    let plain = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
     plain.map(|record| record.latency.mean_ns() / 1e3).collect()
-}
-
-/// The three terms, of writes where there are any: they differ from reads by what is done behind.
-fn costs(rows: &[BufferedCostRow]) -> Option<String> {
-    let row = rows.iter().max_by_key(|row| row.rw)?;
-    Some(row.words())
 }

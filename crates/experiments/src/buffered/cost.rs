@@ -1,5 +1,5 @@
-//! What are the parts of a buffered request's processor time? Cells of a walk of block sizes enter, three terms a
-//! direction leave: the call, the copy of each byte, and what the kernel does besides for each 64 KiB.
+//! Divides a buffered request's processor time: cells of a walk of block sizes enter, three terms a direction leave:
+//! the call, the copy of each byte, and what the kernel does besides for each 64 KiB.
 //!
 //! Source: Chung, Gray, Worthington, Horst (2000), section 8.2. The first two are charged to the process and come from
 //! a line over block sizes; the third is what the soaker lost beyond that charge.
@@ -7,15 +7,12 @@
 use halfpower_spec::{Direction, Pass};
 use serde::Serialize;
 
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::costs;
-use halfpower_analyse::{Bound, CellFinding, Cost, Interval};
-use halfpower_text::format;
+use halfpower_analyse::{Bound, CellFinding, Cost, ExperimentCell, Interval, costs};
 
 /// A page of memory: smaller writes read it first, which is no part of these terms.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 /// The unit of the third term: what the papers' systems wrote behind at a time.
-const UNIT_BYTES: f64 = 65_536.0;
+pub(super) const UNIT_BYTES: f64 = 65_536.0;
 
 /// The terms of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -117,34 +114,4 @@ fn cheaper(buffered: &Cost, direct: &Cost) -> Option<(Cheaper, Option<f64>)> {
         (_, [true, true]) => Some((Cheaper::Direct, None)),
         _ => None,
     }
-}
-
-impl BufferedCostRow {
-    /// The row as a clause.
-    pub(crate) fn words(&self) -> String {
-        let (unit, doing) =
-            (format::size(UNIT_BYTES), if self.rw == Direction::Write { "written behind" } else { "read ahead" });
-        let copy = |ns: f64| format!("{} ns", format::two_digits(ns));
-        let behind = match self.behind_us_per_64kib {
-            Some(us) if us.low > 0.0 => format!(" and {} for each {unit} {doing}", format::time_us(us.value)),
-            Some(_) => format!(" and nothing that the soaker is sure of for each {unit} {doing}"),
-            None => String::new(),
-        };
-        let by = if self.cheaper_by == Some(Bound::Charged) { " by the charge alone" } else { "" };
-        let cheaper = match (self.cheaper, self.break_even_bytes) {
-            (Cheaper::DirectFromASize, Some(bytes)) => {
-                format!(", so that direct ones cost less from {} on{by}", format::size(bytes))
-            }
-            (Cheaper::Direct, _) => format!(", so that direct ones cost less at any size{by}"),
-            (Cheaper::Buffered, _) => format!(", so that direct ones cost more at any size{by}"),
-            _ => String::new(),
-        };
-        let (call, copy) = (known(self.call_us, format::time_us), known(self.copy_ns_per_byte, copy));
-        format!("a buffered {} costs {call} a call, {copy} a byte{behind}{cheaper}", self.rw)
-    }
-}
-
-/// A value, or its upper end where it may as well be nothing.
-fn known(interval: Interval, words: impl Fn(f64) -> String) -> String {
-    if interval.low > 0.0 { words(interval.value) } else { format!("at most {}", words(interval.high)) }
 }

@@ -1,38 +1,14 @@
-//! The experiment `buffered`.
+//! Measures `buffered`: what the page cache adds to a request and takes from it.
 
-mod analysis;
+pub(crate) mod analysis;
+pub(crate) mod answer;
 pub(crate) mod cost;
-mod pictures;
-mod plan;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
-
+pub use answer::BufferedAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `buffered`.
-pub(crate) struct Buffered;
-
-impl Definition for Buffered {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn missing(request: &PlanRequest) -> Vec<String> {
-        plan::missing(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows, pictures::all)
-    }
-}

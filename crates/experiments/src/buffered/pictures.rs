@@ -1,18 +1,21 @@
-//! What does the experiment `buffered` show? Its walk and the terms of its cost enter, pictures leave.
+//! Draws what `buffered` measured: rates and costs by block size, the terms of the cost, small writes, and a run over
+//! time.
 
+use halfpower_analyse::{CellFinding, ExperimentCell, Interval};
 use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
+use halfpower_text::format;
 
 use super::analysis::{SHOWN_BYTES, Walk, call_us};
 use super::cost::BufferedCostRow;
-use crate::section::{Axis, Line, Picture, PictureKind, Point};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::{CellFinding, Interval};
-use halfpower_text::format;
+use super::rows::Rows;
+use crate::data::ExperimentData;
+use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
 /// Points of a run over time: few enough to read.
 const MOMENTS: usize = 12;
 
-pub(super) fn all(walk: &Walk, terms: &[BufferedCostRow]) -> Vec<Picture> {
+pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
+    let walk = &Walk::of(data);
     let mbps = |finding: &CellFinding| Some(finding.mbps);
     let charged = |finding: &CellFinding| Some(Interval::of_means(&finding.run_charged_us));
     let soaker = |finding: &CellFinding| finding.soaker_us.map(Interval::exact);
@@ -20,7 +23,7 @@ pub(super) fn all(walk: &Walk, terms: &[BufferedCostRow]) -> Vec<Picture> {
         by_size(walk, "Throughput by block size, one request at a time", Axis::log("MB/s"), &mbps),
         by_size(walk, "Processor time a request, charged", Axis::log("µs"), &charged),
         by_size(walk, "Processor time a request, by the soaker", Axis::log("µs"), &soaker),
-        parts(terms),
+        parts(&rows.buffered_cost),
         small_writes(walk),
         advice(walk),
         over_time(walk),

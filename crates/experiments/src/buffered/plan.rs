@@ -1,11 +1,11 @@
-//! `buffered`: what does the page cache add to a request, and what does it take from it?
+//! Plans `buffered`: walks of block sizes through the page cache and past it, and small writes.
 
 use halfpower_record::{Capabilities, TargetKind};
 use halfpower_spec::{
     Bytes, Cache, Direction, EngineName, Fadvise, PageCache, Pass, Pattern, Region, Rw, Workload, WorkloadOptions,
 };
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Block sizes of the walk, one request at a time: one below a page of memory, and those of both studies' figures.
 const SIZES: [Bytes; 5] = [Bytes(2 << 10), Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10)];
@@ -20,7 +20,7 @@ const SMALL_REGION: u64 = 64 << 20;
 /// Whether a run can find the page cache filled with its target, by the word that places answer to.
 const WARM: &str = "warm page cache";
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here that a page cache could stand before".to_string());
     }
@@ -53,11 +53,11 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             cells.push(PlannedCell::plain(Workload { options, ..one_at_a_time(ask, Rw::Randwrite, bs) }));
         }
     }
-    Ok(cells)
+    Ok(Plan { cells, missing: missing(ask) })
 }
 
 /// Why small writes are not measured with their pages at hand.
-pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = ask.capabilities().can(WARM).err();
     why.into_iter().map(|why| format!("small writes into pages that are at hand are not measured: {why}")).collect()
 }
@@ -91,7 +91,7 @@ mod tests {
             Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
         let environment = Environment { capabilities, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Buffered], ..Question::about("d") };
-        plan(&PlanRequest { question: &question, environment: &environment }).unwrap()
+        plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Does the experiment on buffered requests give back the terms its records were made with, and claim no more than the
-//! runs carry?
+//! Checks that `buffered` returns the terms its records were made with, and claims no more than the runs carry.
 
 use super::cost::{BufferedCostRow, Cheaper};
 use crate::built::{disk, record_at};

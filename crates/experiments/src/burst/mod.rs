@@ -1,34 +1,14 @@
-//! The experiment `burst`.
+//! Measures `burst`: the same few blocks again and again, which no medium has to give.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
-
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
+pub(crate) mod words;
 
 pub(crate) use analysis::measured_link;
-
+pub use answer::BurstAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `burst`.
-pub(crate) struct Burst;
-
-impl Definition for Burst {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

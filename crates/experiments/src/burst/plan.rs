@@ -1,8 +1,8 @@
-//! `burst`: what gets through controller and link, where no medium has to be waited for?
+//! Plans `burst`: reads of the same few blocks, which no medium has to give, beside reads of new ones.
 
 use halfpower_spec::{Bytes, Direction, Nanos, Pattern, Region, VolumeLayout, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Block sizes and depths at which the same few blocks are read: the 2000 study's two, and a deeper one, since two
 /// requests may be too few for the links of today.
@@ -18,7 +18,7 @@ const PAUSE: Nanos = Nanos(10_000_000);
 /// Counts of members that are measured one by one; beyond it the powers of two, and all.
 const ONE_BY_ONE: u32 = 4;
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().direct_unit.is_none() {
         return Err("without direct I/O it is the page cache that would answer, and neither controller nor link".into());
     }
@@ -56,7 +56,7 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         add(Pattern::Sequential, (bs, 1), pausing);
         add(Pattern::Random, (bs, 1), pausing);
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }
 
 /// The first `n` of `all` members, each on its own.

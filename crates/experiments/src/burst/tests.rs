@@ -1,5 +1,5 @@
-//! Does `burst` give back what its records were made with: what a cache lets through, the fixed time, and what comes
-//! sooner after a pause?
+//! Checks that `burst` returns what its records were made with: what a cache lets through, the fixed time, and what
+//! comes sooner after a pause.
 
 use super::rows::Hit;
 use crate::built::{disk, normal, record_at};

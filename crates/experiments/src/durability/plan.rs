@@ -1,9 +1,9 @@
-//! `durability`: what does it cost to have writes on the medium?
+//! Plans `durability`: writes that are durable one by one, that share a flush, and that are not durable.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Switch, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// A page, as a log writes it; and what both studies' systems wrote at a time.
 const SIZES: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
@@ -16,7 +16,7 @@ const WRITE_CACHE: &str = "write cache";
 /// Whether a buffered write can be made to reach the medium before it is done.
 const DURABLE_BUFFERED: &str = "durable buffered writes";
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let capabilities = ask.capabilities();
     match capabilities.kind {
         TargetKind::Nothing => return Err("there is no storage here that could keep anything".to_string()),
@@ -53,11 +53,11 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             cells.extend([Switch::On, Switch::Off].map(switched));
         }
     }
-    Ok(cells)
+    Ok(Plan { cells, missing: missing(ask) })
 }
 
 /// Which settings cannot be had.
-pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+fn missing(ask: &PlanRequest) -> Vec<String> {
     let capabilities = ask.capabilities();
     let direct = if capabilities.direct_unit.is_some() { Ok(()) } else { Err("the target takes none".to_string()) };
     let settings = [
@@ -109,7 +109,7 @@ mod tests {
     fn what_cannot_be_had_is_left_out_and_named() {
         let (question, environment) = ask(TargetKind::Folder, &[WRITE_CACHE, DURABLE_BUFFERED]);
         let ask = PlanRequest { question: &question, environment: &environment };
-        let cells = plan(&ask).unwrap();
+        let cells = plan(&ask).unwrap().cells;
         assert!(
             cells.iter().all(|cell| cell.workload.cache != Cache::Os && cell.workload.options.write_cache.is_none())
         );

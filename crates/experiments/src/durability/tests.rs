@@ -1,5 +1,4 @@
-//! Does the experiment on durability give back what its records were made with, and name no number that chance could
-//! have made?
+//! Checks that `durability` returns what its records were made with, and names no number that chance could have made.
 
 use super::rows::DurabilityRow;
 use crate::built::{disk, record_at};

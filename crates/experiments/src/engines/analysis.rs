@@ -1,29 +1,27 @@
-//! `engines`: which way of issuing requests is fastest, and which is cheapest?
+//! Compares engines at equal work: which is fastest, which costs least, which answers soonest.
 
 use std::ops::Deref;
 
+use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::EngineName;
 
+use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
 use super::rows::{EngineRow, Rows};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
-use crate::section::{Axis, Line, Picture, PictureKind, Point, Told};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::Interval;
-use halfpower_text::format;
 
 /// What differs by less nobody has to choose by.
 const ALIKE: f64 = 0.05;
 
 /// Work at which engines are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Work {
-    is_buffered: bool,
-    iodepth: u32,
-    bs_bytes: u64,
+pub(super) struct Work {
+    pub is_buffered: bool,
+    pub iodepth: u32,
+    pub bs_bytes: u64,
 }
 
-fn work(row: &EngineRow) -> Work {
+pub(super) fn work(row: &EngineRow) -> Work {
     Work { is_buffered: !row.cache.direct(), iodepth: row.iodepth, bs_bytes: row.bs_bytes }
 }
 
@@ -45,15 +43,15 @@ impl Deref for Measured<'_> {
 /// All engines at the same work.
 type Group<'a> = (Work, Vec<Measured<'a>>);
 
-pub(super) fn tell(evidence: &ExperimentData, rows: &mut Rows) -> Told {
-    let mut found: Vec<Measured> = evidence.sound().map(|cell| Measured { row: row(cell), cell }).collect();
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, EnginesAnswer) {
+    let mut found: Vec<Measured> = data.sound().map(|cell| Measured { row: row(cell), cell }).collect();
     found.sort_by_key(|measured| (work(measured), measured.engine));
-    rows.engines.extend(found.iter().map(|measured| measured.row));
+    let rows = Rows { engines: found.iter().map(|measured| measured.row).collect() };
     let mut works: Vec<Work> = found.iter().map(|measured| work(measured)).collect();
     works.dedup();
     let at = |wanted: Work| (wanted, found.iter().copied().filter(|measured| work(measured) == wanted).collect());
     let groups: Vec<Group> = works.into_iter().map(at).collect();
-    Told { answer: answer(&groups, &Scale::of(evidence.sound())), pictures: pictures(&groups) }
+    (rows, answer(&groups, &Scale::of(data.sound())))
 }
 
 fn row(cell: &ExperimentCell) -> EngineRow {
@@ -77,146 +75,62 @@ fn row(cell: &ExperimentCell) -> EngineRow {
     }
 }
 
-fn answer(groups: &[Group], scale: &Scale) -> String {
-    let mut sentences = Vec::new();
+fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
     // The busiest direct work decides on throughput and cost, the idlest on latency.
     let is_direct = |(work, rows): &&Group| !work.is_buffered && rows.len() > 1;
     let smallest = groups.iter().filter(is_direct).map(|(work, _)| work.bs_bytes).min();
     let of_size = || groups.iter().filter(is_direct).filter(|(work, _)| Some(work.bs_bytes) == smallest);
-    if let Some((work, rows)) = of_size().max_by_key(|(work, _)| work.iodepth).filter(|(work, _)| work.iodepth > 1) {
-        sentences.push(busy(work, rows, scale));
-        sentences.extend(polling(rows));
-    }
-    if let Some((_, rows)) = of_size().find(|(work, _)| work.iodepth == 1) {
-        let soonest = Winners::of(rows, |row| -row.p50_us, |_, _| false);
-        let time = format::time_us(soonest.best.p50_us);
-        sentences.push(format!("One at a time, {} soonest: {time} in the median.", soonest.verb("answer")));
-    }
-    let is_buffered = |(work, rows): &&Group| work.is_buffered && rows.len() > 1;
-    if let Some((work, rows)) = groups.iter().find(is_buffered) {
-        let told = |row: &Measured| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
-        let parts: Vec<String> = rows.iter().map(told).collect();
-        let size = format::size(work.bs_bytes as f64);
-        sentences.push(format!("In order through the page cache, {size} at a time: {}.", parts.join(", ")));
-    }
-    match groups.iter().find_map(|(_, rows)| rows.first()) {
-        None => "No engine moved any bytes.".to_string(),
-        Some(only) if sentences.is_empty() => {
-            format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps))
-        }
-        Some(_) => sentences.join(" "),
+    let busiest = of_size().max_by_key(|(work, _)| work.iodepth).filter(|(work, _)| work.iodepth > 1);
+    let idlest = of_size().find(|(work, _)| work.iodepth == 1);
+    let buffered = groups.iter().find(|(work, rows)| work.is_buffered && rows.len() > 1);
+    let is_alone = busiest.is_none() && idlest.is_none() && buffered.is_none();
+    let only = groups.iter().find_map(|(_, rows)| rows.first()).filter(|_| is_alone);
+    EnginesAnswer {
+        busy: busiest.map(|(work, rows)| busy(work, rows, scale)),
+        polling: busiest.map_or(Vec::new(), |(_, rows)| polling(rows)),
+        soonest: idlest.map(|(_, rows)| best(rows, |row| -row.p50_us, |_, _| false)),
+        buffered: buffered.map_or(Vec::new(), |(_, rows)| rows.iter().map(|measured| measured.row).collect()),
+        only: only.map(|measured| measured.row),
     }
 }
 
-fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> String {
-    let what = format!("{} requests of {} at a time", work.iodepth, format::size(work.bs_bytes as f64));
+fn busy(work: &Work, rows: &[Measured], scale: &Scale) -> BusyEngines {
     // Nobody beats whom the runs do not say to be slower.
     let ties =
         |row: &Measured, best: &Measured| scale.times(&[best.cell], &[row.cell]).is_none_or(|times| !times.is_more());
-    let fastest = Winners::of(rows, |row| row.iops, ties);
-    let cheapest = Winners::of(rows, |row| -cost_us(row), |_, _| false);
-    let rate = format::iops(fastest.best.iops);
-    let slowest = rows.iter().map(|row| row.iops).fold(f64::INFINITY, f64::min);
-    let speed = match fastest.names.len() == rows.len() {
-        true if slowest >= fastest.best.iops * (1.0 - ALIKE) => {
-            format!("With {what} all engines are equally fast ({rate})")
-        }
-        true => format!("With {what} no engine is surely faster than another ({} to {rate})", format::iops(slowest)),
-        false => format!("With {what} {} fastest ({rate})", fastest.be()),
+    let fastest = best(rows, |row| row.iops, ties);
+    let slowest_iops = rows.iter().map(|row| row.iops).fold(f64::INFINITY, f64::min);
+    let speed = match fastest.engines.len() == rows.len() {
+        true if slowest_iops >= fastest.best.iops * (1.0 - ALIKE) => EngineSpeed::Alike,
+        true => EngineSpeed::Unclear,
+        false => EngineSpeed::SomeFaster,
     };
-    format!("{speed}; {} least, {} of a processor a request.", cheapest.verb("cost"), bounds(cheapest.best))
+    let cheapest = best(rows, |row| -cost_us(row), |_, _| false);
+    BusyEngines { iodepth: work.iodepth, bs_bytes: work.bs_bytes, speed, fastest, slowest_iops, cheapest }
 }
 
 /// What a polling engine costs against the one that waits for interrupts.
-fn polling(rows: &[Measured]) -> Option<String> {
-    let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0)?;
+fn polling(rows: &[Measured]) -> Vec<PollingCost> {
+    let usual = rows.iter().find(|row| row.engine == EngineName::IoUring).filter(|row| cost_us(row) > 0.0);
     let is_polled = |row: &&Measured| matches!(row.engine, EngineName::Sqpoll | EngineName::Iopoll);
-    let told = |row: &Measured| format!("{} {} times", row.engine, format::two_digits(cost_us(row) / cost_us(usual)));
-    let parts: Vec<String> = rows.iter().filter(is_polled).map(told).collect();
-    (!parts.is_empty()).then(|| format!("Polling costs, beside io_uring's interrupts: {}.", parts.join(", ")))
+    let cost = |row: &Measured| Some(PollingCost { engine: row.engine, of_io_uring: cost_us(row) / cost_us(usual?) });
+    rows.iter().filter(is_polled).filter_map(cost).collect()
 }
 
-/// The engines that are as good as the best by some measure.
-struct Winners<'a> {
-    names: Vec<&'static str>,
-    best: &'a EngineRow,
-    /// Whether nobody lost.
-    is_everybody: bool,
-}
-
-impl<'a> Winners<'a> {
-    /// The best by `measure`, all within a share of it, and those that `ties` with it.
-    fn of(
-        rows: &'a [Measured],
-        measure: impl Fn(&EngineRow) -> f64,
-        ties: impl Fn(&Measured, &Measured) -> bool,
-    ) -> Self {
-        let best = rows.iter().max_by(|one, other| measure(one).total_cmp(&measure(other))).expect("there is a row");
-        let limit = measure(best) - measure(best).abs() * ALIKE;
-        let wins = |row: &&Measured| measure(row) >= limit || ties(row, best);
-        let names: Vec<_> = rows.iter().filter(wins).map(|row| row.engine.word()).collect();
-        Self { is_everybody: names.len() == rows.len() && rows.len() > 2, names, best }
-    }
-
-    fn words(&self) -> String {
-        match self.names.split_last() {
-            _ if self.is_everybody => "all engines".to_string(),
-            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-            _ => self.best.engine.word().to_string(),
-        }
-    }
-
-    fn verb(&self, verb: &str) -> String {
-        let ending = if self.names.len() > 1 { "" } else { "s" };
-        format!("{} {verb}{ending}", self.words())
-    }
-
-    fn be(&self) -> String {
-        format!("{} {}", self.words(), if self.names.len() > 1 { "are" } else { "is" })
-    }
+/// The best by `measure`, all within a share of it, and those that `ties` with it.
+fn best(
+    rows: &[Measured],
+    measure: impl Fn(&EngineRow) -> f64,
+    ties: impl Fn(&Measured, &Measured) -> bool,
+) -> BestEngines {
+    let best = rows.iter().max_by(|one, other| measure(one).total_cmp(&measure(other))).expect("there is a row");
+    let limit = measure(best) - measure(best).abs() * ALIKE;
+    let wins = |row: &&Measured| measure(row) >= limit || ties(row, best);
+    let engines: Vec<EngineName> = rows.iter().filter(wins).map(|row| row.engine).collect();
+    BestEngines { is_all: engines.len() == rows.len() && rows.len() > 2, engines, best: best.row }
 }
 
 /// The upper bound where there is one: what the machine spent, whoever was charged.
 fn cost_us(row: &EngineRow) -> f64 {
     row.soaker_us.map_or(row.charged_us, |soaker_us| soaker_us.max(row.charged_us))
-}
-
-fn bounds(row: &EngineRow) -> String {
-    match row.soaker_us {
-        Some(soaker_us) if soaker_us > row.charged_us => {
-            format!("{} to {}", format::time_us(row.charged_us), format::time_us(soaker_us))
-        }
-        _ => format::time_us(row.charged_us),
-    }
-}
-
-fn pictures(groups: &[Group]) -> Vec<Picture> {
-    let name = |work: &Work| {
-        let way = if work.is_buffered { "buffered and in order" } else { "direct" };
-        format!("{way}, {} × {}", work.iodepth, format::size(work.bs_bytes as f64))
-    };
-    let bars = |title: &str, unit: &str, value: &dyn Fn(&EngineRow) -> Option<Interval>| Picture {
-        title: title.to_string(),
-        kind: PictureKind::Bars,
-        x: Axis::even("Engine"),
-        y: Axis::even(unit),
-        lines: groups
-            .iter()
-            .map(|(work, rows)| Line {
-                name: name(work),
-                points: rows.iter().filter_map(|row| Some(Point::named(row.engine.word(), value(row)?))).collect(),
-            })
-            .collect(),
-    };
-    let rate = |row: &EngineRow| Interval {
-        value: row.iops,
-        low: row.low * row.iops / row.mbps,
-        high: row.high * row.iops / row.mbps,
-    };
-    vec![
-        bars("Requests a second", "IOPS", &|row| Some(rate(row))),
-        bars("Median latency", "µs", &|row| Some(Interval::exact(row.p50_us))),
-        bars("Processor time a request, charged", "µs", &|row| Some(Interval::exact(row.charged_us))),
-        bars("Processor time a request, by the soaker", "µs", &|row| row.soaker_us.map(Interval::exact)),
-    ]
 }

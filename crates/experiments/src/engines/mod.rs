@@ -1,36 +1,13 @@
-//! The experiment `engines`.
+//! Measures `engines`: the same work through every way of issuing it.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
-
+pub use answer::EnginesAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `engines`.
-pub(crate) struct Engines;
-
-impl Definition for Engines {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn missing(request: &PlanRequest) -> Vec<String> {
-        plan::missing(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,9 +1,9 @@
-//! `engines`: what does each way of issuing requests give and cost, at equal work?
+//! Plans `engines`: the same work through every way of issuing requests.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// What direct requests are compared by: block size and depth.
 const DIRECT: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (Bytes(4 << 10), 32), (Bytes(64 << 10), 32)];
@@ -15,7 +15,7 @@ const THROUGH_THE_CACHE: [EngineName; 2] = [EngineName::Sync, EngineName::Mmap];
 /// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
 const SOAKER_RUNS: u32 = 2;
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here to compare engines by".to_string());
     }
@@ -50,11 +50,12 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         return Err("there is neither direct I/O nor a page cache to compare engines by".to_string());
     }
     let soaker = |workload| PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) };
-    Ok(workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]).collect())
+    let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
+    Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
 /// Why engines are not among those compared.
-pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = |name: &EngineName| Some(format!("{name}: {}", ask.capabilities().can(&ability(*name)).err()?));
     EngineName::ALL.iter().filter_map(why).collect()
 }
@@ -83,7 +84,12 @@ mod tests {
 
     fn cells(environment: &Environment) -> Vec<Workload> {
         let question = Question { experiments: vec![Experiment::Engines], ..Question::about("d") };
-        plan(&PlanRequest { question: &question, environment }).unwrap().iter().map(|cell| cell.workload).collect()
+        plan(&PlanRequest { question: &question, environment })
+            .unwrap()
+            .cells
+            .iter()
+            .map(|cell| cell.workload)
+            .collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Does the experiment on engines give back what each engine's records were made with, and say who is best?
+//! Checks that `engines` returns what each engine's records were made with, and names the best.
 
 use super::rows::EngineRow;
 use crate::built::{disk, record};

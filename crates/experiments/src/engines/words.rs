@@ -1,10 +1,91 @@
-//! Says what `engines` asks and what the papers saw.
+//! Says what `engines` asks, what it found and what the papers saw.
 
-pub(super) const QUESTION: &str =
+use halfpower_text::format;
+
+use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
+use super::rows::EngineRow;
+use crate::words::size;
+
+pub(crate) const QUESTION: &str =
     "Which way of issuing requests is fastest, and which costs the processor least, at equal work?";
-pub(super) const PAPERS: &str = "sqlio2, the tool of the 2000 study, was made for several \"personalities\", each a different way of doing \
+pub(crate) const PAPERS: &str = "sqlio2, the tool of the 2000 study, was made for several \"personalities\", each a different way of doing \
     disk IO; the study itself kept to one. It did see what polling costs: with PIO, where the processor \
     itself moves each word, a disk read 64 KiB requests at 4.3 MB/s for 50% of two processors, with DMA and \
     an interrupt at the end at 19 MB/s for 3%: 85 times the time a byte. The bytes are the device's work \
     in both of today's ways; what polls today is the queue (io_uring_sqpoll) or the completion \
     (io_uring_iopoll), for the sake of latency.";
+
+pub(crate) fn answer(found: &EnginesAnswer) -> String {
+    let sentences = [
+        found.busy.as_ref().map(busy),
+        polling(&found.polling),
+        found.soonest.as_ref().map(soonest),
+        buffered(&found.buffered),
+    ];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    match &found.only {
+        Some(only) => format!("Only {} could be measured: {}.", only.engine, format::mbps(only.mbps)),
+        None if sentences.is_empty() => "No engine moved any bytes.".to_string(),
+        None => sentences.join(" "),
+    }
+}
+
+fn busy(found: &BusyEngines) -> String {
+    let BusyEngines { iodepth, bs_bytes, fastest, cheapest, .. } = found;
+    let what = format!("{iodepth} requests of {} at a time", size(*bs_bytes));
+    let [rate, slowest] = [fastest.best.iops, found.slowest_iops].map(format::iops);
+    let speed = match found.speed {
+        EngineSpeed::Alike => format!("With {what} all engines are equally fast ({rate})"),
+        EngineSpeed::Unclear => {
+            format!("With {what} no engine is surely faster than another ({slowest} to {rate})")
+        }
+        EngineSpeed::SomeFaster => format!("With {what} {} {} fastest ({rate})", names(fastest), be(fastest)),
+    };
+    format!("{speed}; {} least, {} of a processor a request.", verb(cheapest, "cost"), bounds(&cheapest.best))
+}
+
+fn polling(costs: &[PollingCost]) -> Option<String> {
+    let told = |cost: &PollingCost| format!("{} {} times", cost.engine, format::two_digits(cost.of_io_uring));
+    let parts: Vec<String> = costs.iter().map(told).collect();
+    (!parts.is_empty()).then(|| format!("Polling costs, beside io_uring's interrupts: {}.", parts.join(", ")))
+}
+
+fn soonest(found: &BestEngines) -> String {
+    let time = format::time_us(found.best.p50_us);
+    format!("One at a time, {} soonest: {time} in the median.", verb(found, "answer"))
+}
+
+fn buffered(rows: &[EngineRow]) -> Option<String> {
+    let told = |row: &EngineRow| format!("{} {} at {}", row.engine, format::mbps(row.mbps), bounds(row));
+    let parts: Vec<String> = rows.iter().map(told).collect();
+    let size = size(rows.first()?.bs_bytes);
+    Some(format!("In order through the page cache, {size} at a time: {}.", parts.join(", ")))
+}
+
+fn names(found: &BestEngines) -> String {
+    let names: Vec<&str> = found.engines.iter().map(|engine| engine.word()).collect();
+    match names.split_last() {
+        _ if found.is_all => "all engines".to_string(),
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => found.best.engine.word().to_string(),
+    }
+}
+
+fn verb(found: &BestEngines, verb: &str) -> String {
+    let ending = if found.engines.len() > 1 { "" } else { "s" };
+    format!("{} {verb}{ending}", names(found))
+}
+
+fn be(found: &BestEngines) -> &'static str {
+    if found.engines.len() > 1 { "are" } else { "is" }
+}
+
+/// Such as `1.2 µs to 3.4 µs`; the charge alone where the soaker saw no more.
+fn bounds(row: &EngineRow) -> String {
+    match row.soaker_us {
+        Some(soaker_us) if soaker_us > row.charged_us => {
+            format!("{} to {}", format::time_us(row.charged_us), format::time_us(soaker_us))
+        }
+        _ => format::time_us(row.charged_us),
+    }
+}

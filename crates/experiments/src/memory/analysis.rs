@@ -1,19 +1,17 @@
-//! `memory`: how fast is memory itself? Runs of the kernels enter, a rate with its interval for each kernel and number
-//! of threads leaves.
+//! Makes a rate with its interval for each memory kernel and number of threads.
 //!
 //! As memspeed did, the loop alone is measured too and its time taken off: off the loops that are this program's own.
 //! memcpy and the file system bring loops of their own, which are a part of what they are.
 
 use std::collections::BTreeMap;
 
+use halfpower_analyse::{Interval, MemoryCopy};
 use halfpower_record::Record;
 use halfpower_spec::{Bytes, Kernel, Pass};
 
+use super::answer::MemoryAnswer;
 use super::rows::{MemoryRow, Rows};
 use crate::data::ExperimentData;
-use crate::section::{Axis, Line, Picture, PictureKind, Point, Told};
-use halfpower_analyse::{Interval, MemoryCopy};
-use halfpower_text::format;
 
 const READS: [Kernel; 2] = [Kernel::Read, Kernel::ReadVector];
 const WRITES: [Kernel; 3] = [Kernel::Write, Kernel::WriteVector, Kernel::WriteStream];
@@ -21,10 +19,19 @@ const COPIES: [Kernel; 3] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStrea
 /// What moves bytes from one place in memory to another, the file system's copies among them.
 const MOVES: [Kernel; 5] = [Kernel::Copy, Kernel::CopyVector, Kernel::CopyStream, Kernel::FileRead, Kernel::FileWrite];
 
-pub(super) fn tell(evidence: &ExperimentData, rows: &mut Rows) -> Told {
-    let records: Vec<&Record> = evidence.sound().flat_map(|cell| cell.records.iter().copied()).collect();
-    rows.memory = rates(&records);
-    Told { answer: answer(&rows.memory), pictures: vec![picture(&rows.memory)] }
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MemoryAnswer) {
+    let records: Vec<&Record> = data.sound().flat_map(|cell| cell.records.iter().copied()).collect();
+    let rows = rates(&records);
+    let best = |kernels: &[Kernel]| fastest(&rows, kernels, |_| true).copied();
+    let answer = MemoryAnswer {
+        read: best(&READS),
+        write: best(&WRITES),
+        copy: best(&COPIES),
+        one_thread_share: one_thread_share(&rows),
+        file_read: best(&[Kernel::FileRead]),
+        file_write: best(&[Kernel::FileWrite]),
+    };
+    (Rows { memory: rows }, answer)
 }
 
 /// Every kernel that was run, in the kernels' order, the fewest threads first. The loop alone is not among them: it
@@ -104,55 +111,9 @@ fn fastest<'a>(rows: &'a [MemoryRow], kernels: &[Kernel], of: impl Fn(&MemoryRow
     rows.max_by(|one, other| one.mbps.total_cmp(&other.mbps))
 }
 
-fn answer(rows: &[MemoryRow]) -> String {
-    let best = |verb: &str, kernels: &[Kernel]| {
-        let row = fastest(rows, kernels, |_| true)?;
-        let (rate, kernel) = (format::mbps(row.mbps), row.kernel);
-        Some(format!("{verb} at {rate} ({kernel}, {})", threads(row.threads)))
-    };
-    let sentence = |subject: &str, parts: [Option<String>; 3]| {
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let (last, others) = parts.split_last()?;
-        let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
-        Some(format!("{subject} is {others}{last}."))
-    };
-    let memory = sentence("Memory", [best("read", &READS), best("written", &WRITES), best("copied", &COPIES)]);
-    let file = [best("read", &[Kernel::FileRead]), best("written", &[Kernel::FileWrite]), None];
-    let told: Vec<String> = [memory, alone(rows), sentence("A cached file", file)].into_iter().flatten().collect();
-    if told.is_empty() { "No kernel moved anything.".to_string() } else { told.join(" ") }
-}
-
 /// What one thread gets of the fastest copy, where several were tried.
-fn alone(rows: &[MemoryRow]) -> Option<String> {
+fn one_thread_share(rows: &[MemoryRow]) -> Option<f64> {
     let one = fastest(rows, &COPIES, |row| row.threads == 1)?.mbps;
     let all = fastest(rows, &COPIES, |row| row.threads > 1)?.mbps;
-    Some(match one < 0.9 * all {
-        true => format!("One thread alone copies {} of what all do together.", format::percent(one / all)),
-        false => "One thread alone copies as much as all together.".to_string(),
-    })
-}
-
-fn threads(count: u32) -> String {
-    if count == 1 { "1 thread".to_string() } else { format!("{count} threads") }
-}
-
-fn picture(rows: &[MemoryRow]) -> Picture {
-    let mut counts: Vec<u32> = rows.iter().map(|row| row.threads).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    let line = |count: &u32| {
-        let of = rows.iter().filter(|row| row.threads == *count);
-        let point = |row: &MemoryRow| {
-            let MemoryRow { mbps: value, low, high, .. } = *row;
-            Point::named(row.kernel.word(), Interval { value, low, high })
-        };
-        Line { name: threads(*count), points: of.map(point).collect() }
-    };
-    Picture {
-        title: "Rate of each kernel".to_string(),
-        kind: PictureKind::Bars,
-        x: Axis::even("Kernel"),
-        y: Axis::even("MB/s"),
-        lines: counts.iter().map(line).collect(),
-    }
+    Some(one / all)
 }

@@ -1,35 +1,15 @@
-//! The experiment `memory`.
+//! Measures `memory`: how fast the processors read, write and copy memory.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
-
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
+pub(crate) mod words;
 
 pub(crate) use analysis::measured_copy;
 pub use analysis::{loop_ns_per_kib, memory};
-
+pub use answer::MemoryAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `memory`.
-pub(crate) struct Memory;
-
-impl Definition for Memory {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,16 +1,16 @@
-//! `memory`: how fast is memory itself, kernel by kernel, by one thread and by all?
+//! Plans `memory`: every kernel, by one thread and by all.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, EngineName, Kernel, Rw, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// What a kernel runs over at a time: megabytes, so that a request's own cost does not show.
 const BLOCK: Bytes = Bytes(8 << 20);
 
 /// Every kernel, the loop alone among them, by one thread and by as many as the question names or the machine has
 /// processors.
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind == TargetKind::Simulated {
         return Err("a simulated system has no memory that could be measured: name a folder, or null:".to_string());
     }
@@ -32,7 +32,7 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             ..Workload::default()
         })
     };
-    Ok(Kernel::ALL.iter().flat_map(|kernel| counts.iter().map(|threads| cell(*kernel, *threads))).collect())
+    Ok(Plan::of(Kernel::ALL.iter().flat_map(|kernel| counts.iter().map(|threads| cell(*kernel, *threads)))))
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     fn every_kernel_runs_alone_and_on_all_processors() {
         for (asked, cpus, expected) in [(1, 6, vec![1, 6]), (4, 6, vec![1, 4]), (1, 1, vec![1]), (1, 0, vec![1])] {
             let (question, environment) = (question(asked), environment(cpus, TargetKind::Folder));
-            let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+            let cells = plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells;
             assert_eq!(threads_of(&cells), expected);
             assert_eq!(cells.len(), Kernel::ALL.len() * expected.len());
         }

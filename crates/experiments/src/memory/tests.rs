@@ -1,4 +1,4 @@
-//! Does the analysis give back the memory that the records were made from? Known rates and a known cost of the loop.
+//! Checks that the analysis returns the memory that the records were made from, with a known cost of the loop.
 
 use super::rows::MemoryRow;
 use super::{loop_ns_per_kib, memory};

@@ -1,9 +1,49 @@
-//! Says what `memory` asks and what the papers saw.
+//! Says what `memory` asks, what it found and what the papers saw.
 
-pub(super) const QUESTION: &str =
+use halfpower_text::format;
+
+use super::answer::MemoryAnswer;
+use super::rows::MemoryRow;
+
+pub(crate) const QUESTION: &str =
     "How fast do the processors read, write and copy memory, before any storage comes into it?";
-pub(super) const PAPERS: &str = "In 2000 memspeed read Rambus memory of 1,600 MB/s at 975 MB/s (61%), wrote it at 550 (34%) and copied at \
+pub(crate) const PAPERS: &str = "In 2000 memspeed read Rambus memory of 1,600 MB/s at 975 MB/s (61%), wrote it at 550 (34%) and copied at \
     327: five times the reads and three times the writes of the Intel machines before. What is the same: an \
     ordinary store first fetches the line that it overwrites, so that writes and copies move more than they \
     count, and each buffered byte pays for a copy. What is not: stores past the caches, and memory so fast \
     that one thread may not fill it.";
+
+/// The share of what several threads copy from which on one thread is said to copy as much.
+const AS_MUCH: f64 = 0.9;
+
+pub(crate) fn answer(found: &MemoryAnswer) -> String {
+    let memory = [rate("read", &found.read), rate("written", &found.write), rate("copied", &found.copy)];
+    let file = [rate("read", &found.file_read), rate("written", &found.file_write), None];
+    let sentences = [rates("Memory", memory), found.one_thread_share.map(one_thread), rates("A cached file", file)];
+    let told: Vec<String> = sentences.into_iter().flatten().collect();
+    if told.is_empty() { "No kernel moved anything.".to_string() } else { told.join(" ") }
+}
+
+fn rate(verb: &str, row: &Option<MemoryRow>) -> Option<String> {
+    let MemoryRow { kernel, threads: count, mbps, .. } = (*row)?;
+    Some(format!("{verb} at {} ({kernel}, {})", format::mbps(mbps), threads(count)))
+}
+
+fn rates(subject: &str, parts: [Option<String>; 3]) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let (last, others) = parts.split_last()?;
+    let others = if others.is_empty() { String::new() } else { format!("{} and ", others.join(", ")) };
+    Some(format!("{subject} is {others}{last}."))
+}
+
+fn one_thread(share: f64) -> String {
+    match share < AS_MUCH {
+        true => format!("One thread alone copies {} of what all do together.", format::percent(share)),
+        false => "One thread alone copies as much as all together.".to_string(),
+    }
+}
+
+/// Such as `2 threads`.
+pub(super) fn threads(count: u32) -> String {
+    if count == 1 { "1 thread".to_string() } else { format!("{count} threads") }
+}

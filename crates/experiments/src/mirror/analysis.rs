@@ -1,29 +1,28 @@
-//! `mirror`: what do two copies give, against a stripe of the same two members and against one of them?
+//! Compares a mirror with a stripe of the same two members and with one of them.
 
+use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
 
+use super::answer::{MirrorAnswer, MirrorWrites, RandomReads, SecondCopyGain, SequentialReads, VerifiedCopies};
 use super::rows::{MirrorRow, Rows};
 use crate::data::ExperimentData;
-use crate::ratio::{Ratio, Scale};
-use crate::section::{Axis, Line, Picture, PictureKind, Point, Told};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::Interval;
-use halfpower_text::format;
+use crate::ratio::Scale;
+use crate::ratio_finding::RatioFinding;
 
-pub(super) fn tell(evidence: &ExperimentData, rows: &mut Rows) -> Told {
-    let timed = evidence.sound().filter(|cell| !cell.workload.options.verify);
-    rows.mirror = timed.map(row).collect();
-    rows.mirror.sort_by_key(|row| (row.pattern, row.rw, row.volume_layout, row.iodepth));
-    let rows = &rows.mirror;
-    let ways = Ways::of(evidence);
-    let parts = [ways.sequential(), ways.random(), ways.writes(), copies(evidence)];
-    let answer = crate::section::answer(parts, "No copy could be read or written.");
-    let pictures = [
-        picture(rows, Pattern::Sequential, "MB/s", |row| interval(row, 1.0)),
-        picture(rows, Pattern::Random, "Requests a second", |row| interval(row, row.iops / row.mbps)),
-        written(rows),
-    ];
-    Told { answer, pictures: pictures.into_iter().flatten().collect() }
+/// Depth at which random reads keep both copies busy and no more.
+const TWO_DEEP: u32 = 2;
+
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, MirrorAnswer) {
+    let mut mirror: Vec<MirrorRow> = data.sound().filter(|cell| !cell.workload.options.verify).map(row).collect();
+    mirror.sort_by_key(|row| (row.pattern, row.rw, row.volume_layout, row.iodepth));
+    let ways = Ways::of(data);
+    let answer = MirrorAnswer {
+        sequential: ways.sequential(),
+        random: ways.random(),
+        writes: ways.writes(),
+        verified: verified(data),
+    };
+    (Rows { mirror }, answer)
 }
 
 fn row(cell: &ExperimentCell) -> MirrorRow {
@@ -42,15 +41,6 @@ fn row(cell: &ExperimentCell) -> MirrorRow {
     }
 }
 
-fn interval(row: &MirrorRow, scale: f64) -> Interval {
-    Interval { value: row.mbps * scale, low: row.low * scale, high: row.high * scale }
-}
-
-/// The rows of one kind and way, rising in depth.
-fn of(rows: &[MirrorRow], pattern: Pattern, rw: Direction, volume_layout: VolumeLayout) -> Vec<&MirrorRow> {
-    rows.iter().filter(|row| (row.pattern, row.rw, row.volume_layout) == (pattern, rw, volume_layout)).collect()
-}
-
 /// The ways of using two members, to be held against one of them.
 struct Ways<'a> {
     cells: Vec<&'a ExperimentCell<'a>>,
@@ -58,8 +48,8 @@ struct Ways<'a> {
 }
 
 impl<'a> Ways<'a> {
-    fn of(evidence: &'a ExperimentData) -> Self {
-        let timed = || evidence.sound().filter(|cell| !cell.workload.options.verify);
+    fn of(data: &'a ExperimentData) -> Self {
+        let timed = || data.sound().filter(|cell| !cell.workload.options.verify);
         let mut cells: Vec<&ExperimentCell> = timed().collect();
         cells.sort_by_key(|cell| cell.workload.iodepth);
         Self { cells, scale: Scale::of(timed()) }
@@ -71,7 +61,7 @@ impl<'a> Ways<'a> {
         pattern: Pattern,
         rw: Direction,
         volume_layout: VolumeLayout,
-    ) -> Vec<(&'a ExperimentCell<'a>, Ratio)> {
+    ) -> Vec<(&'a ExperimentCell<'a>, RatioFinding)> {
         let of = |volume_layout| {
             let is = move |cell: &&&ExperimentCell| {
                 let asked = (
@@ -90,103 +80,45 @@ impl<'a> Ways<'a> {
         of(volume_layout).filter_map(against).collect()
     }
 
-    fn sequential(&self) -> Option<String> {
+    fn sequential(&self) -> Option<SequentialReads> {
         let mirror = self.times_one(Pattern::Sequential, Direction::Read, VolumeLayout::Mirror);
-        let (deepest, gain) = mirror.last()?;
+        let (deepest, times) = mirror.last()?;
+        let iodepth = deepest.finding.iodepth;
         let stripe = self.times_one(Pattern::Sequential, Direction::Read, VolumeLayout::Stripe);
-        let depth = deepest.finding.iodepth;
-        let stripe = stripe.iter().find(|(cell, _)| cell.finding.iodepth == depth);
-        let stripe = stripe.map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
-        let outstanding =
-            |cell: &ExperimentCell| format::size((cell.finding.bs_bytes * u64::from(cell.finding.iodepth)) as f64);
-        let gains = |one: &&(&ExperimentCell, Ratio)| one.1.is_more();
-        let from = match (mirror.iter().rev().take_while(gains).last(), mirror.iter().find(gains)) {
-            (Some((cell, _)), _) => {
-                format!("gain from the second copy with {} outstanding and more", outstanding(cell))
-            }
-            (None, Some((cell, _))) => {
-                format!("gain from the second copy with {} outstanding, and not with most", outstanding(cell))
-            }
-            (None, None) => "gain nothing that runs could tell from the second copy".to_string(),
+        let stripe = stripe.iter().find(|(cell, _)| cell.finding.iodepth == iodepth).map(|(_, times)| *times);
+        let outstanding = |cell: &ExperimentCell| cell.finding.bs_bytes * u64::from(cell.finding.iodepth);
+        let gains = |one: &&(&ExperimentCell, RatioFinding)| one.1.is_more();
+        let (gain, from) = match (mirror.iter().rev().take_while(gains).last(), mirror.iter().find(gains)) {
+            (Some((cell, _)), _) => (SecondCopyGain::FromThere, Some(outstanding(cell))),
+            (None, Some((cell, _))) => (SecondCopyGain::OnlyThere, Some(outstanding(cell))),
+            (None, None) => (SecondCopyGain::Nowhere, None),
         };
-        Some(format!("Sequential reads {from}; {depth} deep they run at {} one member{stripe}.", gain.times()))
+        Some(SequentialReads { iodepth, mirror: *times, stripe, gain, from_outstanding_bytes: from })
     }
 
-    fn random(&self) -> Option<String> {
+    fn random(&self) -> Option<RandomReads> {
         let at_two = |volume_layout| {
             let all = self.times_one(Pattern::Random, Direction::Read, volume_layout);
-            all.into_iter().find(|(cell, _)| cell.finding.iodepth == 2)
+            all.into_iter().find(|(cell, _)| cell.finding.iodepth == TWO_DEEP)
         };
-        let (cell, gain) = at_two(VolumeLayout::Mirror)?;
-        let stripe =
-            at_two(VolumeLayout::Stripe).map_or(String::new(), |(_, gain)| format!("; a stripe at {}", gain.times()));
-        let iops = format::iops(cell.finding.iops);
-        Some(format!("Random reads two deep run at {} one member, {iops}{stripe}.", gain.times()))
+        let (cell, mirror) = at_two(VolumeLayout::Mirror)?;
+        let stripe = at_two(VolumeLayout::Stripe).map(|(_, times)| times);
+        Some(RandomReads { iodepth: TWO_DEEP, iops: cell.finding.iops, mirror, stripe })
     }
 
-    fn writes(&self) -> Option<String> {
-        let all = Pattern::ALL.iter().filter_map(|pattern| {
-            let (_, times) = self.times_one(*pattern, Direction::Write, VolumeLayout::Mirror).pop()?;
-            Some(format!("{}, {pattern}", times.times()))
-        });
-        let all: Vec<String> = all.collect();
-        (!all.is_empty()).then(|| format!("Writes to both copies run at so many times one member: {}.", all.join("; ")))
+    fn writes(&self) -> Vec<MirrorWrites> {
+        let deepest = |pattern: &Pattern| {
+            let (_, mirror) = self.times_one(*pattern, Direction::Write, VolumeLayout::Mirror).pop()?;
+            Some(MirrorWrites { pattern: *pattern, mirror })
+        };
+        Pattern::ALL.iter().filter_map(deepest).collect()
     }
 }
 
 /// What reading both copies back has shown.
-fn copies(evidence: &ExperimentData) -> Option<String> {
-    let verified: Vec<&ExperimentCell> = evidence.cells.iter().filter(|cell| cell.workload.options.verify).collect();
-    let wrong: u64 = verified.iter().map(|cell| cell.finding.errors).sum();
+fn verified(data: &ExperimentData) -> Option<VerifiedCopies> {
+    let verified: Vec<&ExperimentCell> = data.cells.iter().filter(|cell| cell.workload.options.verify).collect();
+    let wrong_blocks: u64 = verified.iter().map(|cell| cell.finding.errors).sum();
     let moved = verified.iter().any(|cell| cell.finding.mbps.value > 0.0);
-    match (wrong, moved) {
-        (0, false) => None,
-        (0, true) => Some("Both copies were read back after writing, and each block of them is right.".to_string()),
-        (wrong, _) => Some(format!("{wrong} BLOCKS WERE WRONG when both copies were read back: do not trust it.")),
-    }
-}
-
-/// What a way of using the members is called.
-fn name(volume_layout: VolumeLayout) -> &'static str {
-    match volume_layout {
-        VolumeLayout::Each => "one member",
-        VolumeLayout::Stripe => "stripe of two",
-        VolumeLayout::Mirror => "mirror of two",
-    }
-}
-
-fn picture(rows: &[MirrorRow], pattern: Pattern, unit: &str, of_row: fn(&MirrorRow) -> Interval) -> Option<Picture> {
-    let line = |volume_layout: &VolumeLayout| {
-        let point = |row: &MirrorRow| Point::at(f64::from(row.iodepth), row.iodepth.to_string(), of_row(row));
-        let points: Vec<Point> = of(rows, pattern, Direction::Read, *volume_layout).into_iter().map(point).collect();
-        (!points.is_empty()).then(|| Line { name: name(*volume_layout).to_string(), points })
-    };
-    let lines: Vec<Line> = VolumeLayout::ALL.iter().filter_map(line).collect();
-    let bs = of(rows, pattern, Direction::Read, VolumeLayout::Mirror).first()?.bs_bytes;
-    Some(Picture {
-        title: format!("{pattern} reads of {} by requests outstanding", format::size(bs as f64)),
-        kind: PictureKind::Lines,
-        x: Axis::log("Requests outstanding"),
-        y: Axis::even(unit),
-        lines,
-    })
-}
-
-fn written(rows: &[MirrorRow]) -> Option<Picture> {
-    let line = |volume_layout: &VolumeLayout| {
-        let point = |pattern: &Pattern| {
-            let row = of(rows, *pattern, Direction::Write, *volume_layout).pop()?;
-            Some(Point::named(format!("{pattern}, {}", format::size(row.bs_bytes as f64)), interval(row, 1.0)))
-        };
-        let points: Vec<Point> = Pattern::ALL.iter().filter_map(point).collect();
-        (!points.is_empty()).then(|| Line { name: name(*volume_layout).to_string(), points })
-    };
-    let lines: Vec<Line> = VolumeLayout::ALL.iter().filter_map(line).collect();
-    (!lines.is_empty()).then(|| Picture {
-        title: "Writes".to_string(),
-        kind: PictureKind::Bars,
-        x: Axis::even("Requests"),
-        y: Axis::even("MB/s"),
-        lines,
-    })
+    (wrong_blocks > 0 || moved).then_some(VerifiedCopies { wrong_blocks })
 }

@@ -1,9 +1,9 @@
-//! `mirror`: what do two copies give, against a stripe of the same two members and against one of them?
+//! Plans `mirror`: reads and writes of two copies, of a stripe of the same two members, and of one of them.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell, several_members};
+use crate::plan::{Plan, PlanRequest, PlannedCell, several_members};
 
 const SEQUENTIAL_BLOCK: Bytes = Bytes(64 << 10);
 const RANDOM_BLOCK: Bytes = Bytes(8 << 10);
@@ -13,7 +13,7 @@ const RANDOM_DEPTHS: [u32; 4] = [1, 2, 8, 32];
 /// Requests outstanding of writes.
 const WRITE_DEPTH: u32 = 8;
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     several_members(ask, "two copies need two members")?;
     ask.capabilities().can("copies")?;
     let one = WorkloadOptions { members: 1, ..WorkloadOptions::default() };
@@ -41,5 +41,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         let options = WorkloadOptions { verify: true, ..two(VolumeLayout::Mirror) };
         cells.push(PlannedCell { repeats: Some(1), ..PlannedCell::plain(Workload { options, ..writing }) });
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }

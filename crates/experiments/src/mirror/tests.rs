@@ -1,4 +1,5 @@
-//! Does `mirror` say from which depth on two copies gain, and that they are right only where they were read?
+//! Checks from which depth on `mirror` says that two copies gain, and that it calls them right only where they were
+//! read.
 
 use crate::built::{disk, record_at};
 use crate::study_findings::analyse;

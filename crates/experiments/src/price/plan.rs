@@ -1,14 +1,14 @@
-//! `price`: what does the money buy, in bytes and in accesses a second?
+//! Plans `price`: random reads of kilobytes and of megabytes, one at a time and many at once.
 
 use halfpower_spec::{Bytes, Direction, Pattern, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// An access to kilobytes and one to megabytes, as the study of 2000 counted them, each one at a time and deeper: an
 /// arm needs few requests to be busy, a drive without one many.
 const ACCESSES: [(Bytes, &[u32]); 2] = [(Bytes(8 << 10), &[1, 8, 32, 128]), (Bytes(1 << 20), &[1, 4, 8])];
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.question.price.is_none() {
         return Err("no price was given: add --price with what the target costs, such as --price 209".to_string());
     }
@@ -21,5 +21,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         let reading = ask.workload(Pattern::Random, Direction::Read, bs, iodepth);
         PlannedCell::plain(Workload { threads: 1, options, ..reading })
     };
-    Ok(ACCESSES.iter().flat_map(|(bs, depths)| depths.iter().map(move |depth| cell(*bs, *depth))).collect())
+    Ok(Plan::of(ACCESSES.iter().flat_map(|(bs, depths)| depths.iter().map(move |depth| cell(*bs, *depth)))))
 }

@@ -1,9 +1,43 @@
-//! Says what `price` asks and what the papers saw.
+//! Says what `price` asks, what it found and what the papers saw.
 
-pub(super) const QUESTION: &str =
+use halfpower_analyse::Accesses;
+use halfpower_text::format;
+
+use super::answer::PriceAnswer;
+
+pub(crate) const QUESTION: &str =
     "What does the money buy: how many bytes, and how many accesses a second to kilobytes and to megabytes?";
-pub(super) const PAPERS: &str = "In 2000 a Quantum Atlas 10K of $534 read 105 blocks of 8 KB a second at random, $5.09 each, and a Quantum \
+pub(crate) const PAPERS: &str = "In 2000 a Quantum Atlas 10K of $534 read 105 blocks of 8 KB a second at random, $5.09 each, and a Quantum \
     Fireball of $209 read 66, $3.17 each (Table 9); in MB/$ they had 34 and 124, in MAPS/$ 0.04 and 0.07 \
     (Table 10). Two and a half Fireballs cost as much as one Atlas and did 57% more. What is the same: the \
     fast device has to be worth its price by the access or by the byte. What is not: without an arm a device \
     gives many times more to many requests at once than to one, so that one deep is only half of it.";
+
+pub(crate) fn answer(found: &PriceAnswer) -> String {
+    let Some(row) = &found.bought else { return "No price was given.".to_string() };
+    let each = |count: Option<f64>, what: &str| {
+        count.map(|count| format!("{} {what} ({} each)", format::number(count), money(row.price / count)))
+    };
+    let joined = |accesses: &Accesses, deep: fn(Option<u32>) -> String| {
+        let kaps = each(accesses.kaps, &format!("KAPS{}", deep(accesses.kaps_iodepth)));
+        let maps = each(accesses.maps, &format!("MAPS{}", deep(accesses.maps_iodepth)));
+        [kaps, maps].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    };
+    let one = joined(&row.one_deep, |_| String::new());
+    let best = joined(&found.deeper, |depth| depth.map_or(String::new(), |depth| format!(" {depth} deep")));
+    let clauses = [
+        (!one.is_empty()).then(|| format!("{one} one request at a time")),
+        (!best.is_empty()).then(|| format!("at best {best}")),
+        row.gb.map(|gb| format!("{} GB ({} each)", format::number(gb), money(row.price / gb))),
+    ];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    match clauses.as_slice() {
+        [] => "No random read could be measured.".to_string(),
+        clauses => format!("A price of {} buys {}.", money(row.price), clauses.join("; ")),
+    }
+}
+
+/// A sum in whatever money the price is in.
+fn money(sum: f64) -> String {
+    if sum >= 0.995 { format::number(sum) } else { format::two_digits(sum) }
+}

@@ -1,36 +1,13 @@
-//! The experiment `processors`.
+//! Measures `processors`: the same work on one processor and on all.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
-
+pub use answer::ProcessorsAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `processors`.
-pub(crate) struct Processors;
-
-impl Definition for Processors {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn missing(request: &PlanRequest) -> Vec<String> {
-        plan::missing(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,9 +1,9 @@
-//! `processors`: what do several processors bring, and does it matter on which one requests are submitted?
+//! Plans `processors`: the same reads on one processor and on all, on the interrupts' processor and on another.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Affinity, Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Bytes of a small direct request, and how many of them are in flight over all threads: what keeps processors busy.
 const SMALL: Bytes = Bytes(4 << 10);
@@ -17,7 +17,7 @@ const SOAKER_RUNS: u32 = 2;
 const ONE: &str = "one processor";
 const INTERRUPT: &str = "interrupt";
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let capabilities = ask.capabilities();
     if capabilities.kind == TargetKind::Nothing {
         return Err("there is no storage here whose requests processors could share".to_string());
@@ -50,11 +50,12 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         return Err("there is neither direct I/O nor a page cache to keep processors busy with".to_string());
     }
     let soaker = |workload| PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) };
-    Ok(workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]).collect())
+    let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
+    Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }
 
 /// Why the interrupts' processor is not set against another.
-pub(super) fn missing(ask: &PlanRequest) -> Vec<String> {
+fn missing(ask: &PlanRequest) -> Vec<String> {
     let why = ask.capabilities().can(INTERRUPT).err();
     why.into_iter().map(|why| format!("the interrupts' processor is not set against another: {why}")).collect()
 }
@@ -82,7 +83,7 @@ mod tests {
         let machine = Machine { cpus, ..Machine::default() };
         let environment = Environment { capabilities, machine, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };
-        let cells = plan(&PlanRequest { question: &question, environment: &environment })?;
+        let cells = plan(&PlanRequest { question: &question, environment: &environment })?.cells;
         Ok(cells.iter().map(|cell| cell.workload).collect())
     }
 

@@ -1,5 +1,5 @@
-//! Does the experiment on processors give back what its records were made with, and claim no difference that the runs do
-//! not carry?
+//! Checks that `processors` returns what its records were made with, and claims no difference that the runs do not
+//! carry.
 
 use crate::built::{disk, record_at};
 use crate::study_findings::{StudyFindings, analyse};

@@ -1,34 +1,14 @@
-//! The experiment `scaling`.
+//! Measures `scaling`: what each further member brings.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod words;
-
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
+pub(crate) mod words;
 
 pub(crate) use analysis::shared_ceiling;
-
+pub use answer::ScalingAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `scaling`.
-pub(crate) struct Scaling;
-
-impl Definition for Scaling {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,8 +1,8 @@
-//! `scaling`: what does each added member bring, driven on its own and as a part of a stripe?
+//! Plans `scaling`: one member, two and more, each on its own and as a stripe.
 
 use halfpower_spec::{Bytes, Direction, Pattern, VolumeLayout, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell, several_members};
+use crate::plan::{Plan, PlanRequest, PlannedCell, several_members};
 
 /// Both studies' unit: what a stripe lays on one member.
 const SEQUENTIAL_BLOCK: Bytes = Bytes(64 << 10);
@@ -14,7 +14,7 @@ const RANDOM_DEPTH: u32 = 16;
 /// Counts of members that are measured one by one; beyond it each second power of two, and all.
 const ONE_BY_ONE: u32 = 6;
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     several_members(ask, "nothing can be added to a single member")?;
     let members = ask.capabilities().members;
     let counts = (1..=members).filter(|n| *n <= ONE_BY_ONE || n.is_power_of_two() || *n == members);
@@ -36,5 +36,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             }
         }
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }

@@ -1,4 +1,4 @@
-//! Does `scaling` find the member at which a shared path takes over, and say it only where runs carry it?
+//! Checks that `scaling` finds the member at which a shared path takes over, and says so only where runs carry it.
 
 use super::rows::LimitedBy::{self, Device, Shared};
 use crate::built::{disk, normal, record_at};

@@ -1,30 +1,11 @@
-//! The experiment `streams`.
+//! Measures `streams`: sequential streams side by side and among random readers.
 
-mod analysis;
-mod plan;
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
 pub(crate) mod rows;
-mod words;
+pub(crate) mod words;
 
-use crate::data::ExperimentData;
-use crate::definition::Definition;
-use crate::plan::{PlanRequest, PlannedCell};
-use crate::section::Told;
-
+pub use answer::StreamsAnswer as Answer;
 pub use rows::Rows;
-
-/// The definition of `streams`.
-pub(crate) struct Streams;
-
-impl Definition for Streams {
-    const QUESTION: &'static str = words::QUESTION;
-    const PAPERS: &'static str = words::PAPERS;
-    type Rows = Rows;
-
-    fn plan(request: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
-        plan::plan(request)
-    }
-
-    fn tell(data: &ExperimentData, rows: &mut Rows) -> Told {
-        analysis::tell(data, rows)
-    }
-}

@@ -1,9 +1,9 @@
-//! `streams`: what do several sequential streams take from each other, and what random readers from one of them?
+//! Plans `streams`: several sequential streams side by side, and one among random readers.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Cache, Direction, Pattern, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Bytes of a request of a stream.
 const BLOCK: Bytes = Bytes(64 << 10);
@@ -16,7 +16,7 @@ const READERS: [u32; 3] = [0, 1, 4];
 /// Requests that the stream among random readers keeps in flight.
 const DEPTH_AMONG_READERS: u32 = 4;
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     ask.capabilities().can("streams")?;
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here that streams could share".to_string());
@@ -42,5 +42,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
         cells.extend(STREAMS.map(|count| reading(Cache::Both, 1, streams(count))));
         cells.extend(READERS[1..].iter().map(|count| reading(Cache::Both, 1, readers(*count))));
     }
-    Ok(cells)
+    Ok(Plan::of(cells))
 }

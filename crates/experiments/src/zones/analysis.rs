@@ -1,35 +1,39 @@
-//! `zones`: is the target as fast at its end as at its beginning?
+//! Divides the target into bands that are equally fast.
 
+use halfpower_analyse::{ExperimentCell, Interval, mean};
+
+use super::answer::ZonesAnswer;
 use super::bands::bands;
 use super::rows::{Rows, ZoneRow};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
-use crate::section::{Axis, Line, Picture, PictureKind, Point, Told};
-use halfpower_analyse::ExperimentCell;
-use halfpower_analyse::Interval;
-use halfpower_analyse::mean;
-use halfpower_text::format;
 
 /// Bands that differ by less are told from noise by their number alone, and nobody has to care.
 const ALIKE: f64 = 0.9;
 
-pub(super) fn tell(evidence: &ExperimentData, rows: &mut Rows) -> Told {
-    let mut places: Vec<(u64, &ExperimentCell)> =
-        evidence.sound().filter_map(|cell| Some((cell.workload.options.region?.from.0, cell))).collect();
-    places.sort_by_key(|(from, _)| *from);
-    let Some((_, last)) = places.last() else {
-        return Told { answer: "No part of the target could be read.".to_string(), pictures: Vec::new() };
-    };
+pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
+    let places = places(data);
+    let Some((_, last)) = places.last() else { return (Rows::default(), ZonesAnswer::Unread) };
     let span = last.records.first().map_or(0, |record| record.span_bytes);
     let (levels, noise) = levels(&places);
+    let mut zones = Vec::new();
     for band in bands(&levels, noise) {
         // A band lasts until the next begins.
         let to = places.get(band.end).map_or(span, |(from, _)| *from);
         let means: Vec<f64> = places[band.clone()].iter().map(|(_, cell)| cell.finding.mbps.value).collect();
         let Interval { value, low, high } = Interval::of_means(&means);
-        rows.zones.push(ZoneRow { from_bytes: places[band.start].0, to_bytes: to, mbps: value, low, high });
+        zones.push(ZoneRow { from_bytes: places[band.start].0, to_bytes: to, mbps: value, low, high });
     }
-    Told { answer: answer(&rows.zones), pictures: vec![picture(&places, &rows.zones)] }
+    let answer = answer(&zones);
+    (Rows { zones }, answer)
+}
+
+/// The cells by the first byte of their part, in order.
+pub(super) fn places<'a>(data: &'a ExperimentData) -> Vec<(u64, &'a ExperimentCell<'a>)> {
+    let mut places: Vec<(u64, &ExperimentCell)> =
+        data.sound().filter_map(|cell| Some((cell.workload.options.region?.from.0, cell))).collect();
+    places.sort_by_key(|(from, _)| *from);
+    places
 }
 
 /// The rate of each place in MB/s without what its rounds had in common, and the standard error of one, from the
@@ -54,40 +58,13 @@ fn unlike_neighbours(levels: &[f64]) -> f64 {
     steps.get(steps.len() / 2).map_or(0.0, |step| step / 0.954)
 }
 
-fn answer(zones: &[ZoneRow]) -> String {
+fn answer(zones: &[ZoneRow]) -> ZonesAnswer {
     let (first, last) = (zones[0], zones[zones.len() - 1]);
     let rates = || zones.iter().map(|zone| zone.mbps);
-    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let (least_mbps, most_mbps) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     match zones.len() {
-        2.. if least > ALIKE * most => {
-            format!("Nearly: from {} to {}, whatever the place.", format::mbps(least), format::mbps(most))
-        }
-        1 => format!("Yes: {} everywhere.", format::mbps(first.mbps)),
-        count => format!(
-            "No: it falls into {count} bands, from {} at the beginning to {} at the end ({} of it).",
-            format::mbps(first.mbps),
-            format::mbps(last.mbps),
-            format::percent(last.mbps / first.mbps),
-        ),
-    }
-}
-
-fn picture(places: &[(u64, &ExperimentCell)], zones: &[ZoneRow]) -> Picture {
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let place =
-        |(from, cell): &(u64, &ExperimentCell)| Point::at(gib(*from), format::size(*from as f64), cell.finding.mbps);
-    let ends = |zone: &ZoneRow| {
-        [zone.from_bytes, zone.to_bytes]
-            .map(|at| Point::at(gib(at), format::size(at as f64), Interval::exact(zone.mbps)))
-    };
-    Picture {
-        title: "Throughput by place".to_string(),
-        kind: PictureKind::Lines,
-        x: Axis::even("Place, GiB"),
-        y: Axis::even("MB/s"),
-        lines: vec![
-            Line { name: "measured".to_string(), points: places.iter().map(place).collect() },
-            Line { name: "bands".to_string(), points: zones.iter().flat_map(ends).collect() },
-        ],
+        2.. if least_mbps > ALIKE * most_mbps => ZonesAnswer::Nearly { least_mbps, most_mbps },
+        1 => ZonesAnswer::Even { mbps: first.mbps },
+        bands => ZonesAnswer::Bands { bands, first_mbps: first.mbps, last_mbps: last.mbps },
     }
 }

@@ -1,4 +1,4 @@
-//! Which neighbours are equally high? Values in their order enter, the bands that they fall into leave.
+//! Divides a row of values into bands of neighbours that are equally high.
 //!
 //! Optimal partitioning (Jackson and others, An algorithm for optimal partitioning of data on an interval, 2005): of
 //! all ways to cut the row into bands, the one whose squares about the bands' means, in units of the noise, and a

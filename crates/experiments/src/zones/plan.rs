@@ -1,16 +1,16 @@
-//! `zones`: how fast is each part of the target, from its first byte to its last?
+//! Plans `zones`: sequential reads of each part of the target, from its first byte to its last.
 
 use halfpower_record::TargetKind;
 use halfpower_spec::{Bytes, Direction, Pattern, Region, Workload, WorkloadOptions};
 
-use crate::plan::{PlanRequest, PlannedCell};
+use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// Places that are looked at.
 const PLACES: u64 = 32;
 /// Large enough that the medium and not the request is measured.
 const BLOCK: Bytes = Bytes(1 << 20);
 
-pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     ask.capabilities().can("places")?;
     if ask.capabilities().kind == TargetKind::Nothing {
         return Err("there is no storage here whose parts could differ".to_string());
@@ -29,5 +29,5 @@ pub(super) fn plan(ask: &PlanRequest) -> Result<Vec<PlannedCell>, String> {
             ..reading
         })
     };
-    Ok((0..PLACES).map(cell).collect())
+    Ok(Plan::of((0..PLACES).map(cell)))
 }

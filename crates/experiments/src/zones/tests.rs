@@ -1,4 +1,4 @@
-//! Does `zones` find the bands of records whose truth is known?
+//! Checks that `zones` finds the bands of records whose truth is known.
 
 use halfpower_spec::{Bytes, Cache, Experiment, Region, Rw, Workload, WorkloadOptions};
 

@@ -1,167 +1,241 @@
 //! Says what a reader should know before believing a number: one sentence or two a warning.
 
-use halfpower_analyse::Warning;
+use halfpower_analyse::{CellSettings, PathSettings, Unsteady, Warning};
 use halfpower_text::format::{mbps, percent, thousands, time_us};
 
 use super::settings::{cell, count, path, size_and_depth};
 use super::unsteady;
 
-/// A warning as the report shows it.
+/// A warning as the report shows it. Each kind has words of its own: a new one does not compile without.
 pub(crate) fn sentence(warning: &Warning) -> String {
-    of_results(warning)
-        .or_else(|| of_steadiness(warning))
-        .or_else(|| of_others(warning))
-        .unwrap_or_else(|| of_cost(warning))
-}
-
-/// Doubts about what the requests gave.
-fn of_results(warning: &Warning) -> Option<String> {
-    Some(match warning {
-        Warning::Environment { note } => note.clone(),
-        Warning::RequestsFailed { cells, errors, worst, failed_ios } => format!(
-            "Requests failed in {} ({}); most in {}: {}. Failed requests are not counted as I/O, and these cells \
-             bear no conclusion.",
-            count(*cells, "cell"),
-            errors.join(", "),
-            cell(worst),
-            thousands(*failed_ios as f64)
-        ),
-        Warning::ShortTransfers { cells, worst, short_transfers } => format!(
-            "Requests moved fewer bytes than asked in {}; most in {}: {}. They count with the bytes they moved.",
-            count(*cells, "cell"),
-            cell(worst),
-            thousands(*short_transfers as f64)
-        ),
-        Warning::OpenedCached { cells, worst, share } => format!(
-            "{} opened with bytes of the target already in the page cache; most in {}: {} of the span.",
-            count(*cells, "buffered cell"),
-            cell(worst),
-            percent(*share)
-        ),
-        Warning::AboveAdvertised { cells, fastest, mbps: reached, advertised_mbps } => format!(
-            "{} above the {} that the path advertises, up to {} ({}): a cache answered, or the advertised figure is \
-             not this path's; they are not used for any conclusion.",
-            cells_are(*cells),
-            mbps(*advertised_mbps),
-            mbps(*reached),
-            cell(fastest)
-        ),
-        Warning::PageCacheAnswered { cells, fastest, mbps: reached } => format!(
-            "{} faster than the device can be believed to be, or began with cached bytes, up to {} ({}): the page \
-             cache answered; not used for any conclusion.",
-            if *cells == 1 { "1 buffered cell is".to_string() } else { format!("{cells} buffered cells are") },
-            mbps(*reached),
-            cell(fastest)
-        ),
-        Warning::ShallowQueue { path: of_path, cells, of_cells, below_share, worst, achieved_depth } => format!(
-            "{cells} of {of_cells} {} cells deeper than 1 kept less than {} of the depth asked for; least at {}: \
-             {achieved_depth:.1} in flight.",
-            path(*of_path),
-            percent(*below_share),
-            size_and_depth(worst)
-        ),
-        _ => return None,
-    })
-}
-
-/// Doubts about how runs went on, and how many there are.
-fn of_steadiness(warning: &Warning) -> Option<String> {
-    Some(match warning {
-        Warning::NotSteady { cells, of_cells, fastest, unsteady } => format!(
-            "{cells} of {} not steady, and never advised; the fastest of them is {}: {}.",
-            cells_are(*of_cells),
-            cell(fastest),
-            unsteady.as_ref().map_or("its rate changed".to_string(), unsteady::why)
-        ),
-        Warning::BeganFaster { cells, worst, burst_mbps, sustained_mbps } => format!(
-            "{} began faster than it went on, as where a cache fills up or a credit is spent; most in {}: {} at first, \
-             {} sustained.",
-            if *cells == 1 { "1 cell".to_string() } else { format!("Each of {}", count(*cells, "cell")) },
-            cell(worst),
-            mbps(*burst_mbps),
-            mbps(*sustained_mbps)
-        ),
-        Warning::FewRuns { cells, of_cells, wanted_runs } => format!(
-            "{cells} of {} have fewer than {wanted_runs} runs, because the budget or the study ended; one run alone has no \
-             interval.",
-            count(*of_cells, "cell")
-        ),
-        Warning::WideInterval { cells, of_cells, above_share, worst, mbps: mean, share } => format!(
-            "The 95% interval is wider than ±{} in {cells} of {} that decide, where the budget ended first; widest in {}: \
-             {} ±{}.",
-            whole_percent(*above_share),
-            count(*of_cells, "cell"),
-            cell(worst),
-            mbps(*mean),
-            percent(*share)
-        ),
-        Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => format!(
-            "A single run leaves more than ±{} open in {cells} of {} that decide, by its own five parts; most in {}: ±{}. \
-             Longer runs, so a larger --budget, would help.",
-            percent(*above_share),
-            count(*of_cells, "cell"),
-            cell(worst),
-            percent(*share)
-        ),
-        _ => return None,
-    })
-}
-
-/// Doubts about others at work.
-fn of_others(warning: &Warning) -> Option<String> {
-    Some(match warning {
-        Warning::HypervisorTookTime { share, worst, worst_share } => format!(
-            "The hypervisor took {} of the processors' time while this was measured, most in {}: {}. Throughput is lower \
-             and latency higher than on a machine of one's own.",
-            percent(*share),
-            cell(worst),
-            percent(*worst_share)
-        ),
-        Warning::OthersUsedTheDisk { cells, above_share, worst, share } => format!(
-            "The device moved over {} more bytes than were asked of it in {}; most in {}: {} more. Somebody else used it, \
-             or the file system wrote for itself.",
-            percent(*above_share),
-            count(*cells, "cell"),
-            cell(worst),
-            percent(*share)
-        ),
-        Warning::NeverReachedTheDisk { cells, above_share, worst, share } => format!(
-            "The device moved over {} fewer bytes than were asked for in {} of direct I/O; most in {}: {} fewer. A cache or \
-             the file system answered them, and they never reached the device.",
-            percent(*above_share),
-            count(*cells, "cell"),
-            cell(worst),
-            percent(*share)
-        ),
-        _ => return None,
-    })
-}
-
-/// Doubts about the processor's cost, and about the harness.
-fn of_cost(warning: &Warning) -> String {
     match warning {
-        Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => format!(
-            "halfpower's own {} a request are more than {} of the latency in {}; most in {}: {}.",
-            time_us(harness_ns_per_io / 1e3),
-            whole_percent(*above_share),
-            count(*cells, "cell"),
-            cell(worst),
-            percent(*share)
-        ),
-        Warning::NoSoaker => "No run beside the soaker: the cost is known from below alone, without interrupts and \
-                              kernel threads that nobody is charged for."
-            .to_string(),
-        Warning::SoakerBelowCharged { cells, of_cells, paths } => format!(
-            "The soaker lost less than the process was charged in {cells} of {} ({}): the machine was not idle when its \
-             baseline was taken, or the runs are short; its bound of cost is held at the charged one there.",
-            count(*of_cells, "cell"),
-            paths.iter().copied().map(path).collect::<Vec<_>>().join(", ")
-        ),
-        Warning::MixedRuns { runs } => {
-            format!("{} that both read and write are in the file, but on no curve.", count(*runs, "run"))
+        Warning::Environment { note } => note.clone(),
+        Warning::RequestsFailed { cells, errors, worst, failed_ios } => {
+            requests_failed(*cells, errors, worst, *failed_ios)
         }
-        other => format!("{other:?}"),
+        Warning::ShortTransfers { cells, worst, short_transfers: ios } => short_transfers(*cells, worst, *ios),
+        Warning::OpenedCached { cells, worst, share } => opened_cached(*cells, worst, *share),
+        Warning::AboveAdvertised { cells, fastest, mbps: reached, advertised_mbps } => {
+            above_advertised(*cells, fastest, *reached, *advertised_mbps)
+        }
+        Warning::PageCacheAnswered { cells, fastest, mbps: reached } => page_cache_answered(*cells, fastest, *reached),
+        Warning::ShallowQueue { path: of_path, cells, of_cells, below_share, worst, achieved_depth } => {
+            shallow_queue(*of_path, *cells, *of_cells, *below_share, worst, *achieved_depth)
+        }
+        Warning::NotSteady { cells, of_cells, fastest, unsteady } => {
+            not_steady(*cells, *of_cells, fastest, unsteady.as_ref())
+        }
+        Warning::BeganFaster { cells, worst, burst_mbps, sustained_mbps } => {
+            began_faster(*cells, worst, *burst_mbps, *sustained_mbps)
+        }
+        Warning::FewRuns { cells, of_cells, wanted_runs } => few_runs(*cells, *of_cells, *wanted_runs),
+        Warning::WideInterval { cells, of_cells, above_share, worst, mbps: mean, share } => {
+            wide_interval(*cells, *of_cells, *above_share, worst, *mean, *share)
+        }
+        Warning::RestlessRuns { cells, of_cells, above_share, worst, share } => {
+            restless_runs(*cells, *of_cells, *above_share, worst, *share)
+        }
+        Warning::HypervisorTookTime { share, worst, worst_share } => hypervisor_took_time(*share, worst, *worst_share),
+        Warning::OthersUsedTheDisk { cells, above_share, worst, share } => {
+            others_used_the_disk(*cells, *above_share, worst, *share)
+        }
+        Warning::NeverReachedTheDisk { cells, above_share, worst, share } => {
+            never_reached_the_disk(*cells, *above_share, worst, *share)
+        }
+        Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => {
+            harness_share(*harness_ns_per_io, *cells, *above_share, worst, *share)
+        }
+        Warning::NoSoaker => no_soaker(),
+        Warning::SoakerBelowCharged { cells, of_cells, paths } => soaker_below_charged(*cells, *of_cells, paths),
+        Warning::MixedRuns { runs } => mixed_runs(*runs),
     }
+}
+
+fn requests_failed(cells: usize, errors: &[String], worst: &CellSettings, failed_ios: u64) -> String {
+    format!(
+        "Requests failed in {} ({}); most in {}: {}. Failed requests are not counted as I/O, and these cells \
+         bear no conclusion.",
+        count(cells, "cell"),
+        errors.join(", "),
+        cell(worst),
+        thousands(failed_ios as f64)
+    )
+}
+
+fn short_transfers(cells: usize, worst: &CellSettings, ios: u64) -> String {
+    format!(
+        "Requests moved fewer bytes than asked in {}; most in {}: {}. They count with the bytes they moved.",
+        count(cells, "cell"),
+        cell(worst),
+        thousands(ios as f64)
+    )
+}
+
+fn opened_cached(cells: usize, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "{} opened with bytes of the target already in the page cache; most in {}: {} of the span.",
+        count(cells, "buffered cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn above_advertised(cells: usize, fastest: &CellSettings, reached: f64, advertised_mbps: f64) -> String {
+    format!(
+        "{} above the {} that the path advertises, up to {} ({}): a cache answered, or the advertised figure is \
+         not this path's; they are not used for any conclusion.",
+        cells_are(cells),
+        mbps(advertised_mbps),
+        mbps(reached),
+        cell(fastest)
+    )
+}
+
+fn page_cache_answered(cells: usize, fastest: &CellSettings, reached: f64) -> String {
+    format!(
+        "{} faster than the device can be believed to be, or began with cached bytes, up to {} ({}): the page \
+         cache answered; not used for any conclusion.",
+        if cells == 1 { "1 buffered cell is".to_string() } else { format!("{cells} buffered cells are") },
+        mbps(reached),
+        cell(fastest)
+    )
+}
+
+fn shallow_queue(
+    of_path: PathSettings,
+    cells: usize,
+    of_cells: usize,
+    below_share: f64,
+    worst: &CellSettings,
+    achieved_depth: f64,
+) -> String {
+    format!(
+        "{cells} of {of_cells} {} cells deeper than 1 kept less than {} of the depth asked for; least at {}: \
+         {achieved_depth:.1} in flight.",
+        path(of_path),
+        percent(below_share),
+        size_and_depth(worst)
+    )
+}
+
+fn not_steady(cells: usize, of_cells: usize, fastest: &CellSettings, unsteady: Option<&Unsteady>) -> String {
+    format!(
+        "{cells} of {} not steady, and never advised; the fastest of them is {}: {}.",
+        cells_are(of_cells),
+        cell(fastest),
+        unsteady.map_or("its rate changed".to_string(), unsteady::why)
+    )
+}
+
+fn began_faster(cells: usize, worst: &CellSettings, burst_mbps: f64, sustained_mbps: f64) -> String {
+    format!(
+        "{} began faster than it went on, as where a cache fills up or a credit is spent; most in {}: {} at first, \
+         {} sustained.",
+        if cells == 1 { "1 cell".to_string() } else { format!("Each of {}", count(cells, "cell")) },
+        cell(worst),
+        mbps(burst_mbps),
+        mbps(sustained_mbps)
+    )
+}
+
+fn few_runs(cells: usize, of_cells: usize, wanted_runs: usize) -> String {
+    format!(
+        "{cells} of {} have fewer than {wanted_runs} runs, because the budget or the study ended; one run alone has no \
+         interval.",
+        count(of_cells, "cell")
+    )
+}
+
+fn wide_interval(
+    cells: usize,
+    of_cells: usize,
+    above_share: f64,
+    worst: &CellSettings,
+    mean: f64,
+    share: f64,
+) -> String {
+    format!(
+        "The 95% interval is wider than ±{} in {cells} of {} that decide, where the budget ended first; widest in {}: \
+         {} ±{}.",
+        whole_percent(above_share),
+        count(of_cells, "cell"),
+        cell(worst),
+        mbps(mean),
+        percent(share)
+    )
+}
+
+fn restless_runs(cells: usize, of_cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "A single run leaves more than ±{} open in {cells} of {} that decide, by its own five parts; most in {}: ±{}. \
+         Longer runs, so a larger --budget, would help.",
+        percent(above_share),
+        count(of_cells, "cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn hypervisor_took_time(share: f64, worst: &CellSettings, worst_share: f64) -> String {
+    format!(
+        "The hypervisor took {} of the processors' time while this was measured, most in {}: {}. Throughput is lower \
+         and latency higher than on a machine of one's own.",
+        percent(share),
+        cell(worst),
+        percent(worst_share)
+    )
+}
+
+fn others_used_the_disk(cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "The device moved over {} more bytes than were asked of it in {}; most in {}: {} more. Somebody else used it, \
+         or the file system wrote for itself.",
+        percent(above_share),
+        count(cells, "cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn never_reached_the_disk(cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "The device moved over {} fewer bytes than were asked for in {} of direct I/O; most in {}: {} fewer. A cache or \
+         the file system answered them, and they never reached the device.",
+        percent(above_share),
+        count(cells, "cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn harness_share(harness_ns_per_io: f64, cells: usize, above_share: f64, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "halfpower's own {} a request are more than {} of the latency in {}; most in {}: {}.",
+        time_us(harness_ns_per_io / 1e3),
+        whole_percent(above_share),
+        count(cells, "cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn no_soaker() -> String {
+    "No run beside the soaker: the cost is known from below alone, without interrupts and \
+                              kernel threads that nobody is charged for."
+        .to_string()
+}
+
+fn soaker_below_charged(cells: usize, of_cells: usize, paths: &[PathSettings]) -> String {
+    format!(
+        "The soaker lost less than the process was charged in {cells} of {} ({}): the machine was not idle when its \
+         baseline was taken, or the runs are short; its bound of cost is held at the charged one there.",
+        count(of_cells, "cell"),
+        paths.iter().copied().map(path).collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn mixed_runs(runs: usize) -> String {
+    format!("{} that both read and write are in the file, but on no curve.", count(runs, "run"))
 }
 
 fn cells_are(cells: usize) -> String {
@@ -174,7 +248,7 @@ fn whole_percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_analyse::{CellSettings, Objection, Unsteady};
+    use halfpower_analyse::Objection;
     use halfpower_spec::{Cache, Direction, Pattern};
 
     use super::*;

@@ -1,0 +1,29 @@
+//! Runs the program as its users do, in a folder of its own.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder on the disk that the build is on, which memory file systems would not stand for.
+pub fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// The program with these words, in this folder, with nothing to read.
+pub fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null());
+    command
+}
+
+/// What it printed and how it ended.
+pub fn run(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+/// Says aloud that a test cannot be run here; fails where it has to.
+pub fn skip(what: &str) {
+    assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+    eprintln!("skipped: {what}");
+}

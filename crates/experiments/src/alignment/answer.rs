@@ -1,0 +1,40 @@
+//! Defines what `alignment` finds: which requests lose when they begin off a boundary.
+
+use halfpower_spec::{Cache, Direction, Pattern};
+use serde::Serialize;
+
+use crate::ratio_finding::RatioFinding;
+
+/// What shifted requests keep of the rate of aligned ones, by kind of request; of each kind the worst shift counts.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct AlignmentAnswer {
+    /// Kinds of requests that could be compared with aligned ones.
+    pub kinds: usize,
+    /// Kinds that surely lose more than 10%, those that keep least first.
+    pub lose: Vec<ShiftedKind>,
+    /// Kinds within 10% of aligned ones.
+    pub alike: usize,
+    /// Kinds that are faster than aligned ones.
+    pub faster: usize,
+    /// Kinds of which the runs cannot tell.
+    pub unclear: usize,
+}
+
+/// A kind of request at the shift that keeps least.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ShiftedKind {
+    /// Order of offsets.
+    pub pattern: Pattern,
+    /// Cache setting.
+    pub cache: Cache,
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Bytes by which each request begins later than a multiple of its size.
+    pub shift_bytes: u64,
+    /// Throughput as a share of the same requests unshifted.
+    pub of_aligned: RatioFinding,
+}

@@ -1,0 +1,22 @@
+//! Defines what `memory` finds: the fastest ways to read, write and copy memory.
+
+use serde::Serialize;
+
+use super::rows::MemoryRow;
+
+/// The fastest ways to move memory; `null` where no kernel of a kind was run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct MemoryAnswer {
+    /// Reading memory.
+    pub read: Option<MemoryRow>,
+    /// Writing memory.
+    pub write: Option<MemoryRow>,
+    /// Copying memory.
+    pub copy: Option<MemoryRow>,
+    /// What one thread copies as a share of what several copy together.
+    pub one_thread_share: Option<f64>,
+    /// Reading a file that is in the page cache.
+    pub file_read: Option<MemoryRow>,
+    /// Writing a file that is in the page cache.
+    pub file_write: Option<MemoryRow>,
+}

@@ -1,0 +1,13 @@
+//! Defines what `price` finds: what the money buys.
+
+use halfpower_analyse::{Accesses, PriceRow};
+use serde::Serialize;
+
+/// What the money buys.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct PriceAnswer {
+    /// Everything that it buys; `null` where no price was given.
+    pub bought: Option<PriceRow>,
+    /// Of the best accesses those that several requests at once surely make more than one at a time.
+    pub deeper: Accesses,
+}
