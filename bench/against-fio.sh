@@ -5,9 +5,10 @@
 #
 #   bench/against-fio.sh [FOLDER]      PAIRS=7 RUNTIME=2 SIZE=1g HALFPOWER=target/release/halfpower
 #
-# Equal settings are more than size, depth and direction: halfpower registers its buffers and its file, keeps the
-# buffers in huge pages and hands over what is free in one call, and each of these changes what a disk gives (adjacent
-# requests of one call are merged, a 1 MiB request out of small pages has 256 pieces). So fio is told the same.
+# Equal settings are more than size, depth and direction: whether buffers and file are registered, whether the buffers
+# lie in huge pages, and how many requests go in one call. Each of these changes what a disk gives (adjacent requests of
+# one call are merged, a 1 MiB request out of small pages has 256 pieces). Here both have all of it; issuing.py compares
+# the ways.
 #
 # Needs fio and python3, and root for huge pages (they are given back). FOLDER (default: this one) takes a file of
 # SIZE, which is removed again. Let nothing else run.
@@ -18,19 +19,20 @@ halfpower=${HALFPOWER:-$(dirname "$0")/../target/release/halfpower}
 data=$(mktemp "$folder/against-fio.XXXXXX")
 results=$(mktemp)
 pages=/proc/sys/vm/nr_hugepages pages_before=$(cat /proc/sys/vm/nr_hugepages)
-memory=()
-if echo $((pages_before + 40)) 2>/dev/null >"$pages"; then memory=(--iomem=shmhuge); else echo "fio's buffers are in small pages" >&2; fi
+memory=pages fio_memory=()
+if echo $((pages_before + 40)) 2>/dev/null >"$pages"; then memory=huge fio_memory=(--iomem=shmhuge); else echo "fio's buffers are in small pages" >&2; fi
 trap 'rm -f "$data" "$results"; echo "$pages_before" 2>/dev/null >"$pages" || true' EXIT
 
 fio_mbps() { # rw bs iodepth
   fio --name=cell --filename="$data" --size="$size" --ioengine=io_uring --direct=1 --rw="$1" --bs="$2" --iodepth="$3" \
-    --fixedbufs=1 --registerfiles=1 "${memory[@]}" --iodepth_batch_submit="$3" --iodepth_batch_complete_min=1 \
+    --fixedbufs=1 --registerfiles=1 "${fio_memory[@]}" --iodepth_batch_submit="$3" --iodepth_batch_complete_min=1 \
     --iodepth_batch_complete_max="$3" --time_based --runtime="$runtime" --output-format=json |
     python3 -c 'import json,sys; job=json.load(sys.stdin)["jobs"][0]; print((job["read"]["bw_bytes"]+job["write"]["bw_bytes"])/1e6)'
 }
 
 halfpower_mbps() { # rw bs iodepth
-  "$halfpower" run "$data" --overwrite --engine io_uring --rw "$1" --bs "$2" --iodepth "$3" --runtime "$runtime" --json |
+  "$halfpower" run "$data" --overwrite --engine io_uring --rw "$1" --bs "$2" --iodepth "$3" --runtime "$runtime" \
+    --iomem "$memory" --iodepth-batch 0 --json |
     python3 -c 'import json,sys; print(json.load(sys.stdin)["mbps"])'
 }
 

@@ -11,7 +11,7 @@ tiny=() profile=release
 if [ "${1:-}" = --tiny ]; then
   # The build that tests use will do: nobody looks at the numbers.
   tiny=(--tiny) profile=dev
-  export PAIRS=1 RUNTIME=1 SIZE=16m SECONDS_MORE=0.2
+  export PAIRS=1 RUNTIME=1 SIZE=16m SECONDS_MORE=0.2 DEPTHS=32
   shift
 fi
 folder=${1:-.}

@@ -2,7 +2,7 @@
 # How many instructions does a request take in the program itself? Counted by callgrind, so they do not wobble: the
 # difference of two runs of unequal length, over the difference of their requests. The kernel's are not in it.
 #
-#   bench/instructions.sh      HALFPOWER=target/release/halfpower SECONDS_MORE=2
+#   bench/instructions.sh      HALFPOWER=target/release/halfpower SECONDS_MORE=2 DEPTHS='1 32 128'
 #
 # Needs valgrind and python3.
 set -euo pipefail
@@ -24,7 +24,7 @@ echo "| cell | instructions a request |"
 echo "|---|---|"
 for engine in null io_uring; do
   for rw in read randread randrw; do
-    for depth in 1 32 128; do
+    for depth in ${DEPTHS:-1 32 128}; do
       flags=(--engine "$engine" --rw "$rw" --iodepth "$depth")
       read -r few few_ios < <(counted 0.2s "${flags[@]}")
       read -r many many_ios < <(counted "$(python3 -c "print(0.2 + $more)")s" "${flags[@]}")

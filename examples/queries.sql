@@ -1,11 +1,13 @@
 -- Three questions to a study, in SQL that SQLite and DuckDB both read. `record` is the study file's own table, or a
 -- view over the CSV: a row a run, with the columns of docs/study-file.md.
 
--- Where does each path reach half of its peak? One row for each path and depth.
+-- Where does each path reach half of its peak? One row for each path and depth. A cell that was chosen by its plain
+-- runs and measured again has the value of its confirming runs.
 WITH cell AS (
-    SELECT pattern, cache, direction, iodepth, bs_bytes, avg(mbps) AS mbps
+    SELECT pattern, cache, direction, iodepth, bs_bytes,
+           coalesce(avg(CASE WHEN pass = 'confirm' THEN mbps END), avg(mbps)) AS mbps
     FROM record
-    WHERE pass = 'plain' AND errors = 0
+    WHERE pass IN ('plain', 'confirm') AND errors = 0
     GROUP BY pattern, cache, direction, iodepth, bs_bytes
 ), curve AS (
     SELECT pattern, cache, direction, iodepth, max(mbps) AS peak_mbps

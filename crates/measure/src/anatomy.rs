@@ -145,8 +145,16 @@ impl<'a> Followed<'a> {
 
     fn submit(&mut self, event: &TraceEvent, entry: RingEntry) {
         let asked = AskedRequest { submitted_ns: Some(event.at_ns), bytes: entry.bytes(), ..AskedRequest::default() };
+        let owner = PartOwner::Ring(entry);
         self.current.insert(event.thread, entry);
-        self.asked.insert(PartOwner::Ring(entry), asked);
+        if self.asked.insert(owner, asked).is_some_and(|before| before.open > 0) {
+            self.forget_parts(owner);
+        }
+    }
+
+    /// A slot is used again: what is left of its last request is not a part of the next.
+    fn forget_parts(&mut self, owner: PartOwner) {
+        self.parts.retain(|_, part| part.owner != owner);
     }
 
     /// A part comes to the block layer: of what its thread submitted last, or, where a worker of the kernel brings
@@ -270,7 +278,10 @@ impl<'a> Followed<'a> {
         let Some(asked) = self.asked.remove(&PartOwner::Ring(entry)) else { return };
         match asked.last.filter(|_| asked.open == 0) {
             Some(last) => self.count(asked.submitted_ns, &last, Some(at_ns)),
-            None => self.counted.unseen += 1,
+            None => {
+                self.counted.unseen += 1;
+                self.forget_parts(PartOwner::Ring(entry));
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tells which file system a path is in: its UUID, or what stands for it.
+//! Tells which file system a path is in: its UUID, or what stands for it, and whether other machines may write to it.
 
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -60,6 +60,31 @@ fn by_device(path: &Path) -> Option<String> {
     same.next()?.file_name().into_string().ok()
 }
 
+/// File systems whose files other machines, or programs behind the kernel, may change: `f_type` of statfs(2).
+const SHARED: [i64; 15] = [
+    0x6969,      // NFS
+    0x517b,      // SMB
+    0xff53_4d42, // CIFS
+    0xfe53_4d42, // SMB2
+    0x6573_5546, // FUSE
+    0x0102_1997, // 9P
+    0x00c3_6400, // Ceph
+    0x5346_414f, // AFS
+    0x6b41_4653, // kAFS
+    0x7375_7245, // Coda
+    0x0bd0_0bd0, // Lustre
+    0x0116_1970, // GFS2
+    0x7461_636f, // OCFS2
+    0x4750_4653, // GPFS
+    0x1983_0326, // BeeGFS
+];
+
+/// Whether this machine's kernel alone changes the files in the file system that holds `path`. There its two kinds of
+/// locks, of flock(2) and of fcntl(2), do not meet; elsewhere they may be one and the same.
+pub fn is_local(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|told| !SHARED.contains(&(told.f_type as i64)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +98,13 @@ mod tests {
         assert_eq!(identity(&file), identity(folder.path()));
         assert_ne!(identity(Path::new("/proc")), identity(folder.path()));
         assert_eq!(identity(Path::new("/nowhere/at/all")), None);
+    }
+
+    #[test]
+    fn a_folder_of_this_machine_is_local() {
+        assert!(is_local(tempfile::tempdir().unwrap().path()));
+        assert!(is_local(Path::new("/proc")));
+        assert!(!is_local(Path::new("/nowhere/at/all")));
     }
 
     #[test]

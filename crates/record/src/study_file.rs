@@ -17,7 +17,12 @@
 //!
 //! The journal is a rollback journal, not a write-ahead log. Between two records the file alone is the whole study: it
 //! can be copied at any moment, also after a kill. Syncing a record takes a few milliseconds between the measured
-//! windows. Whoever appends keeps SQLite's exclusive lock until it lets go, so one study at a time holds a file.
+//! windows.
+//!
+//! Whoever appends holds the file until it lets go (`halfpower_output::hold`), so one study at a time writes to it, and
+//! any number of readers see the records so far: SQLite's locks last as long as one commit or one short read. Where a
+//! file system's locks cannot be trusted with that, such as one over a network, whoever appends keeps SQLite's exclusive
+//! lock instead, and readers are refused until the study ends.
 
 mod birth;
 mod layout;
@@ -25,11 +30,12 @@ mod reading;
 
 use std::path::{Path, PathBuf};
 
+use halfpower_output::Hold;
 use halfpower_spec::{Question, Run};
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, Transaction, params_from_iter};
 
-use self::layout::{damaged, fnv1a, insert_environment, to_sqlite};
+use self::layout::{PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, to_sqlite};
 use crate::columns::column_named;
 use crate::difference::difference;
 use crate::{Column, Environment, LeftOut, Record, RecordError};
@@ -46,6 +52,10 @@ pub struct StudyFile {
     columns: Vec<(String, &'static Column)>,
     /// Where the records to come are taken; `None` in a file that was opened to be read.
     here: Option<Environment>,
+    /// The last record when the file was opened to be read: what a study appends meanwhile is another reading.
+    newest: i64,
+    /// Keeps other studies out. It is dropped after the connection: closing any descriptor of a file ends SQLite's locks.
+    hold: Option<Hold>,
 }
 
 /// A record and where it was taken.
@@ -98,7 +108,17 @@ impl StudyFile {
     }
 
     fn take_hold(&mut self) -> Result<(), RecordError> {
-        self.hold().map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())?;
+        let hold = halfpower_output::hold(&self.path).map_err(|error| RecordError::Unreadable {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })?;
+        if matches!(hold, Hold::Another) {
+            return Err(RecordError::Locked { path: self.path.clone() });
+        }
+        let alone = matches!(hold, Hold::Unknown);
+        self.hold = Some(hold);
+        self.begin_to_append(alone).map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())?;
+        self.newest = i64::MAX;
         reading::check_structure(&self.connection, &self.path)?;
         self.environments = reading::environments(&self.connection, &self.path, self.layout)?;
         let names = reading::columns(&self.connection, &self.path)?;
@@ -117,7 +137,7 @@ impl StudyFile {
         }
     }
 
-    /// Opens a study to read it. No lock outlasts a call; a study that is running keeps readers out.
+    /// Opens a study to read it as it is now. A study may be at work on it: what that appends later is not seen.
     ///
     /// # Errors
     /// [`RecordError::NotAStudyFile`], [`RecordError::Newer`], [`RecordError::Damaged`], [`RecordError::Locked`] or
@@ -125,12 +145,18 @@ impl StudyFile {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         reading::identify(path)?;
         let connection = reading::connect(path).map_err(|error| RecordError::of_sqlite(path, &error))?;
-        let layout = reading::layout(&connection, path)?;
-        let question = reading::question(&connection, path, layout)?;
-        reading::check_length(&connection, path)?;
-        let environments = reading::environments(&connection, path, layout)?;
-        let path = path.to_path_buf();
-        Ok(Self { path, connection, layout, question, environments, columns: Vec::new(), here: None })
+        let seen = reading::all_but_records(&connection, path)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            connection,
+            layout: seen.layout,
+            question: seen.question,
+            environments: seen.environments,
+            newest: seen.newest,
+            columns: Vec::new(),
+            here: None,
+            hold: None,
+        })
     }
 
     /// Takes the records to come as made in `environment`, and remembers it at once.
@@ -214,26 +240,18 @@ impl StudyFile {
     /// # Errors
     /// As [`Self::records`].
     pub fn each(&self, mut take: impl FnMut(Entry)) -> Result<(), RecordError> {
-        const ALL: &str = "SELECT record_id, environment_id, record, record_fnv1a FROM record ORDER BY record_id";
-        let failed = |error: rusqlite::Error| RecordError::of_sqlite(&self.path, &error);
-        let mut statement = self.connection.prepare(ALL).map_err(failed)?;
-        let mut rows = statement.query([]).map_err(failed)?;
-        for wanted in 1.. {
-            let Some(row) = rows.next().map_err(failed)? else { break };
-            let (id, environment): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
-            let (text, sum): (String, i64) = (row.get(2).map_err(failed)?, row.get(3).map_err(failed)?);
-            let environment = usize::try_from(environment - 1).unwrap_or(usize::MAX);
-            if id != wanted {
-                return Err(damaged(&self.path, format!("record {wanted} is missing")));
+        let mut last = 0;
+        loop {
+            let stored = reading::records_after(&self.connection, &self.path, last, self.newest)?;
+            if stored.is_empty() {
+                let all = self.newest == i64::MAX || last == self.newest;
+                return if all { Ok(()) } else { Err(damaged(&self.path, format!("record {} is missing", last + 1))) };
             }
-            if fnv1a(&text) != sum || environment >= self.environments.len() {
-                return Err(damaged(&self.path, format!("the checksum or the environment of record {id} is wrong")));
+            for record in stored {
+                last += 1;
+                take(record.read(last, self.environments.len(), &self.path)?);
             }
-            let record = serde_json::from_str(&text)
-                .map_err(|error| damaged(&self.path, format!("record {id} cannot be read: {error}")))?;
-            take(Entry { environment, record });
         }
-        Ok(())
     }
 
     /// The question that the study answers.
@@ -277,13 +295,16 @@ impl StudyFile {
         spared.map_err(|error| RecordError::of_sqlite(&self.path, &error).of_writing())
     }
 
-    /// Takes the lock that keeps a second study out for as long as the connection lives.
-    fn hold(&self) -> rusqlite::Result<()> {
-        // Leaving PERSIST for DELETE removes, under lock, the empty journal that a killed study leaves behind.
-        self.connection.execute_batch(
+    /// Makes the connection one that appends; `alone` keeps readers out for as long as it lives.
+    fn begin_to_append(&self, alone: bool) -> rusqlite::Result<()> {
+        let locking_mode = if alone { "EXCLUSIVE" } else { "NORMAL" };
+        // Leaving PERSIST for DELETE removes, under lock, the empty journal that a killed study leaves behind. EXTRA also
+        // syncs the folder that a journal leaves: a power cut does not take back what was committed.
+        self.connection.execute_batch(&format!(
             "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
-             PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT",
-        )
+             PRAGMA synchronous = EXTRA; PRAGMA locking_mode = {locking_mode}; BEGIN EXCLUSIVE; COMMIT",
+        ))?;
+        self.connection.busy_timeout(PATIENCE_OF_HOLDER)
     }
 }
 

@@ -12,6 +12,8 @@ use rusqlite::Connection;
 /// Set for the child process that appends until it is killed.
 const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
 const COUNT: u32 = 12;
+/// Records of the study that is read while it is at work.
+const READ_MEANWHILE: u32 = 60;
 
 fn study_bytes(count: u32) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
@@ -130,9 +132,9 @@ fn child_that_appends() {
     }
 }
 
-fn start_child(path: &Path) -> (Child, BufReader<impl Read>) {
+fn start_child(path: &Path, test: &str) -> (Child, BufReader<impl Read>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::child_that_appends", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .env(APPEND_TO, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -146,19 +148,45 @@ fn committed(line: &str) -> Option<usize> {
     line.trim().strip_prefix("committed ").and_then(|count| count.parse().ok())
 }
 
+/// Not a test of its own: what the child does that is read meanwhile.
+#[test]
+fn child_that_is_read() {
+    let Ok(path) = std::env::var(APPEND_TO) else { return };
+    let mut file = StudyFile::create(path.as_ref(), &question(), &environment("6.1")).unwrap();
+    for number in 0..READ_MEANWHILE {
+        file.append(&record(number)).unwrap();
+        println!("\ncommitted {}", number + 1);
+    }
+}
+
+#[test]
+fn readers_see_the_records_so_far_and_do_not_stop_a_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study.halfpower");
+    let (mut child, said) = start_child(&path, "crash::child_that_is_read");
+    let mut readings = 0;
+    for acknowledged in said.lines().map(Result::unwrap).filter_map(|line| committed(&line)) {
+        let found = opened(&path).unwrap();
+        assert!(found.len() >= acknowledged, "{} of {acknowledged}", found.len());
+        assert!(found == records(found.len() as u32));
+        readings += 1;
+    }
+    assert!(child.wait().unwrap().success() && readings == READ_MEANWHILE, "{readings} readings");
+}
+
 #[test]
 fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.halfpower");
     for round in 0..14 {
-        let (mut child, mut said) = start_child(&path);
+        let (mut child, mut said) = start_child(&path, "crash::child_that_appends");
         let mut acknowledged = 0;
         // Killed after a few commits, at whatever point of the next one it has reached.
         for line in said.by_ref().lines().map(Result::unwrap).filter_map(|line| committed(&line)).take(1 + round % 4) {
             acknowledged = line;
         }
         if round == 0 {
-            let error = StudyFile::open(&path).unwrap_err();
+            let error = StudyFile::open_to_append(&path).unwrap_err();
             assert!(matches!(error, RecordError::Locked { .. }), "{error}");
         }
         std::thread::sleep(std::time::Duration::from_micros(round as u64 * 531));

@@ -53,6 +53,19 @@ proptest! {
     }
 }
 
+/// A damaged table definition can hide every record.
+#[test]
+fn records_that_the_schema_hides_are_missed() {
+    let (_folder, path) = scratch();
+    let mut bytes = WHOLE.clone();
+    let key = b"record_id INTEGER PRIMARY KEY";
+    let at = bytes.windows(key.len()).position(|window| window == key).unwrap();
+    bytes[at + key.len() - 1] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let error = contents(&path).unwrap_err();
+    assert!(matches!(error, RecordError::Damaged { .. }), "{error}");
+}
+
 /// FNV-1a, as the file's checksums are made.
 fn fnv1a(text: &str) -> i64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

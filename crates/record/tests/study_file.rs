@@ -89,12 +89,28 @@ fn a_different_question_is_refused_and_told_what_differs() {
 fn one_study_at_a_time_holds_a_file() {
     let (_folder, path) = place();
     let held = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
-    let refused = [StudyFile::resume(&path, &question(), &environment("6.1")), StudyFile::open(&path)];
+    let refused = [StudyFile::resume(&path, &question(), &environment("6.1")), StudyFile::open_to_append(&path)];
     for error in refused.map(Result::unwrap_err) {
         assert!(matches!(error, RecordError::Locked { .. }), "{error}");
     }
     drop(held);
     StudyFile::resume(&path, &question(), &environment("6.1")).unwrap();
+}
+
+#[test]
+fn a_study_at_work_can_be_read_as_it_is_now() {
+    let (_folder, path) = place();
+    let mut held = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    held.append_all(&records(3)).unwrap();
+    let early = StudyFile::open(&path).unwrap();
+    held.go_on_in(&environment("6.2")).unwrap();
+    held.append_all(&records(600)[3..]).unwrap();
+    assert_eq!(early.records().unwrap(), records(3), "what came later is another reading");
+    assert_eq!(early.environments().len(), 1);
+    let late = StudyFile::open(&path).unwrap();
+    assert_eq!(late.records().unwrap(), records(600));
+    assert_eq!(late.environments().len(), 2);
+    assert_eq!(held.records().unwrap(), records(600));
 }
 
 #[test]

@@ -150,13 +150,12 @@ impl fmt::Display for Nanos {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, name) = match self.0 {
-            r if r >= 1e9 => (1e9, "GB/s"),
-            r if r >= 1e6 => (1e6, "MB/s"),
-            r if r >= 1e3 => (1e3, "kB/s"),
-            _ => (1.0, "B/s"),
-        };
-        write!(f, "{}{name}", self.0 / unit)
+        let units = [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+        // A unit in which the number would not be read back as it is gives way to the next.
+        match units.iter().find(|(unit, _)| self.0 >= *unit && self.0 / unit * unit == self.0) {
+            Some((unit, name)) => write!(f, "{}{name}", self.0 / unit),
+            None => write!(f, "{}B/s", self.0),
+        }
     }
 }
 
@@ -240,7 +239,7 @@ mod tests {
         for nanos in [0, 999, 1000, 80_000, 2_500_000, 120_000_000_000] {
             assert_eq!(Nanos(nanos).to_string().parse::<Nanos>(), Ok(Nanos(nanos)));
         }
-        for rate in [1.0, 1500.0, 500e6, 3.5e9] {
+        for rate in [1.0, 1500.0, 500e6, 3.5e9, 8.2e9, 8200e6, 1e9 / 3.0, 123_456_789.0] {
             assert_eq!(Rate(rate).to_string().parse::<Rate>(), Ok(Rate(rate)));
         }
     }

@@ -6,8 +6,10 @@ mod case;
 mod tally;
 mod verifying;
 
+use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use case::Case;
 use halfpower_experiments::analyse;
@@ -55,7 +57,7 @@ fn records(path: &Path) -> Vec<Record> {
 }
 
 /// One study: whole, and again with an interruption; what it must keep in every case.
-fn try_study(number: u64, folder: &Path, tally: &mut Tally) {
+fn try_study(number: u64, folder: &Path, tally: &Mutex<Tally>) {
     let case = Case::of(number);
     let name = format!("study {number}: {}", case.question.target);
     let (whole, cut) = (folder.join(format!("{number}-whole")), folder.join(format!("{number}-cut")));
@@ -63,7 +65,7 @@ fn try_study(number: u64, folder: &Path, tally: &mut Tally) {
     assert_ne!(ending, Ending::Interrupted, "{name}");
     let all = records(&whole);
     assert!(!all.is_empty(), "{name}: nothing was measured");
-    tally.add(&name, &all, &backend.faults());
+    tally.lock().unwrap().add(&name, &all, &backend.faults());
 
     let at = case.interrupted_at(all.len());
     let (ending, _) = go_on(&case, &cut, Some(at));
@@ -74,7 +76,7 @@ fn try_study(number: u64, folder: &Path, tally: &mut Tally) {
     assert_ne!(ending, Ending::Interrupted, "{name}");
     let resumed = records(&cut);
     assert!(resumed == all, "{name}: interrupted at run {at}, {} and {} records", resumed.len(), all.len());
-    tally.resumed += 1;
+    tally.lock().unwrap().resumed += 1;
     report(&name, &case, &whole, number.is_multiple_of(16));
     std::fs::remove_file(whole).unwrap();
     std::fs::remove_file(cut).unwrap();
@@ -106,13 +108,26 @@ fn folder() -> tempfile::TempDir {
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
-fn try_studies(numbers: impl Iterator<Item = u64>) -> Tally {
-    let folder = folder();
-    let mut tally = Tally::default();
+/// Tries the studies of these numbers, side by side on all processors.
+fn try_studies(numbers: Range<u64>) -> Tally {
+    let (folder, tally) = (folder(), Mutex::new(Tally::default()));
     match std::env::var("HALFPOWER_FAULTY_STUDY") {
-        Ok(number) => try_study(number.parse().unwrap(), folder.path(), &mut tally),
-        Err(_) => numbers.for_each(|number| try_study(number, folder.path(), &mut tally)),
+        Ok(number) => try_study(number.parse().unwrap(), folder.path(), &tally),
+        Err(_) => {
+            let next = AtomicU64::new(numbers.start);
+            let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+            std::thread::scope(|scope| {
+                for _ in 0..lanes {
+                    scope.spawn(|| {
+                        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < numbers.end) {
+                            try_study(number, folder.path(), &tally);
+                        }
+                    });
+                }
+            });
+        }
     }
+    let tally = tally.into_inner().unwrap();
     println!("{tally}");
     tally
 }

@@ -1,6 +1,7 @@
 //! Reads off the sources themselves whether the house keeps its rules.
 
 mod circles;
+mod licences;
 mod modules;
 
 use std::collections::BTreeSet;

@@ -210,6 +210,16 @@ fn a_request_with_a_step_lost_is_unseen() {
 }
 
 #[test]
+fn what_is_left_of_a_request_is_no_part_of_the_next_in_its_slot() {
+    let mut tape = Tape::default();
+    tape.submit(1_000, 1, 4096).block(1_010, OWN, Step::Queued, 640, 8).answer(1_200, 1, 4096);
+    tape.submit(2_000, 1, 4096).block(2_100, KERNEL, Step::Completed, 640, 8).answer(2_200, 1, 4096);
+    tape.whole(3_000, 1, 64, 1_000);
+    let anatomy = tape.anatomy();
+    assert_eq!((anatomy.requests, anatomy.unseen), (1, 2));
+}
+
+#[test]
 fn without_a_ring_the_way_begins_at_the_queue() {
     let mut tape = Tape::default();
     tape.block(0, OWN, Step::Queued, 64, 8).block(20, OWN, Step::Granted, 64, 8);

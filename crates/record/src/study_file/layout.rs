@@ -11,8 +11,10 @@ use crate::{Environment, RecordError};
 pub(super) const LAYOUT: u32 = 2;
 /// The first layout with checksums of the question and of the environments.
 pub(super) const LAYOUT_WITH_ALL_SUMS: u32 = 2;
-/// How long a reader or a writer that is about to let go is waited for.
-pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a reader waits for the record that is being committed, and whoever wants to append for its readers.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a study waits, between two runs, for a reader that does not let go.
+pub(super) const PATIENCE_OF_HOLDER: Duration = Duration::from_secs(60);
 
 /// FNV-1a, 64 bits, as the signed integer that SQLite keeps. Fowler, Noll, Vo: draft-eastlake-fnv.
 pub(super) fn fnv1a(text: &str) -> i64 {

@@ -1,4 +1,4 @@
-//! Opens a study file, checks that it is whole, and reads its question and environments.
+//! Opens a study file, checks that it is whole, and reads it in short transactions.
 //!
 //! It writes nothing, except that SQLite rolls back what a kill left unfinished.
 
@@ -11,6 +11,7 @@ use halfpower_spec::Question;
 use rusqlite::{Connection, OpenFlags};
 
 use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
+use super::Entry;
 use crate::{Environment, RecordError};
 
 /// Looks at the header before SQLite does, so that a file of someone else is never touched.
@@ -51,8 +52,76 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Records that are read at once; a commit waits no longer than that takes.
+const AT_ONCE: u32 = 256;
+
+/// A study without its records.
+pub(super) struct Seen {
+    pub(super) layout: u32,
+    pub(super) question: Question,
+    pub(super) environments: Vec<Environment>,
+    /// The number of the last record.
+    pub(super) newest: i64,
+}
+
+/// All but the records, as they are at one moment.
+pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Seen, RecordError> {
+    let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
+    let moment = connection.unchecked_transaction().map_err(failed)?;
+    let layout = layout(connection, path)?;
+    let question = question(connection, path, layout)?;
+    check_length(connection, path)?;
+    let environments = environments(connection, path, layout)?;
+    let newest = connection
+        .query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0))
+        .map_err(failed)?;
+    moment.commit().map_err(failed)?;
+    Ok(Seen { layout, question, environments, newest })
+}
+
+/// A record as it is stored.
+pub(super) struct Stored {
+    number: i64,
+    environment: i64,
+    text: String,
+    sum: i64,
+}
+
+impl Stored {
+    /// The record, which must be number `wanted`, of a study with so many environments.
+    pub(super) fn read(self, wanted: i64, environments: usize, path: &Path) -> Result<Entry, RecordError> {
+        let environment = usize::try_from(self.environment - 1).unwrap_or(usize::MAX);
+        if self.number != wanted {
+            return Err(damaged(path, format!("record {wanted} is missing")));
+        }
+        if fnv1a(&self.text) != self.sum || environment >= environments {
+            return Err(damaged(path, format!("the checksum or the environment of record {wanted} is wrong")));
+        }
+        let record = serde_json::from_str(&self.text)
+            .map_err(|error| damaged(path, format!("record {wanted} cannot be read: {error}")))?;
+        Ok(Entry { environment, record })
+    }
+}
+
+/// The next records after number `last` and up to number `newest`, a bounded number of them.
+pub(super) fn records_after(
+    connection: &Connection,
+    path: &Path,
+    last: i64,
+    newest: i64,
+) -> Result<Vec<Stored>, RecordError> {
+    const NEXT: &str = "SELECT record_id, environment_id, record, record_fnv1a FROM record
+                        WHERE record_id > ?1 AND record_id <= ?2 ORDER BY record_id LIMIT ?3";
+    let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
+    let mut statement = connection.prepare_cached(NEXT).map_err(failed)?;
+    let rows = statement.query_map([last, newest, i64::from(AT_ONCE)], |row| {
+        Ok(Stored { number: row.get(0)?, environment: row.get(1)?, text: row.get(2)?, sum: row.get(3)? })
+    });
+    rows.map_err(failed)?.collect::<rusqlite::Result<_>>().map_err(failed)
+}
+
 /// The layout of the file, as SQLite reads it: a journal may hold the page of the header.
-pub(super) fn layout(connection: &Connection, path: &Path) -> Result<u32, RecordError> {
+fn layout(connection: &Connection, path: &Path) -> Result<u32, RecordError> {
     connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(|error| RecordError::of_sqlite(path, &error))
@@ -69,7 +138,7 @@ pub(super) fn columns(connection: &Connection, path: &Path) -> Result<Vec<String
 }
 
 /// The question in the file.
-pub(super) fn question(connection: &Connection, path: &Path, layout: u32) -> Result<Question, RecordError> {
+fn question(connection: &Connection, path: &Path, layout: u32) -> Result<Question, RecordError> {
     let sum = if layout < LAYOUT_WITH_ALL_SUMS { "NULL" } else { "question_fnv1a" };
     let (text, sum): (String, Option<i64>) = connection
         .query_row(&format!("SELECT question, {sum} FROM study"), [], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -107,7 +176,7 @@ pub(super) fn environments(connection: &Connection, path: &Path, layout: u32) ->
 }
 
 /// SQLite reads a last page that was cut short as if it ended in zeros: the length tells.
-pub(super) fn check_length(connection: &Connection, path: &Path) -> Result<(), RecordError> {
+fn check_length(connection: &Connection, path: &Path) -> Result<(), RecordError> {
     let number = |pragma: &str| {
         connection
             .query_row(pragma, [], |row| row.get::<_, i64>(0))

@@ -1,0 +1,158 @@
+//! Kills studies, runs and reports at random moments, and looks for what was lost and what is left behind.
+//!
+//! `HALFPOWER_KILLS=1000` makes as many kills as that; `HALFPOWER_KILL_SEED` begins with another seed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use halfpower_record::{Record, StudyFile};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Kills where nobody asks for another number.
+const KILLS: u32 = 60;
+/// Where notes of what is switched lie.
+const NOTES: &str = "/var/lib/halfpower";
+/// What a study of a real folder is asked: all that lays out files, switches something or starts threads.
+const EXPERIMENTS: [&str; 9] = [
+    "sequential,random",
+    "buffered,allocation",
+    "alignment,zones",
+    "burst,memory",
+    "durability,engines",
+    "processors,streams",
+    "anatomy",
+    "all",
+];
+
+/// What was killed, and how often.
+#[derive(Default)]
+struct Tally {
+    kills: BTreeMap<&'static str, u32>,
+    too_late: u32,
+    records_acknowledged: usize,
+}
+
+fn number(name: &str, otherwise: u32) -> u32 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect(name))
+}
+
+fn begin(folder: &Path, words: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+fn records(path: &Path) -> Vec<Record> {
+    // A reader waits for the record that is being committed; a killed writer's journal is rolled back.
+    StudyFile::open(path).unwrap_or_else(|error| panic!("{error}")).records().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Notes that the process left of what it switched.
+fn notes_of(process: u32) -> Vec<String> {
+    let Ok(folder) = fs::read_dir(NOTES) else { return Vec::new() };
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.contains(&format!("-{process}-"))).collect()
+}
+
+/// Ends the process after a random time: whether it was still at work, and its records shortly before.
+fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256PlusPlus) -> (bool, Vec<Record>) {
+    std::thread::sleep(Duration::from_millis(dice.random_range(0..longest_ms)));
+    let acknowledged = if study.exists() { records(study) } else { Vec::new() };
+    std::thread::sleep(Duration::from_micros(dice.random_range(0..20_000)));
+    let at_work = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    (at_work, acknowledged)
+}
+
+/// Kills studies of one question, each going on with the last one's file, then looks for what the next start leaves.
+fn kill_one_study(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (here, study) = (folder.path(), folder.path().join("study.halfpower"));
+    fs::create_dir(here.join("data")).unwrap();
+    let experiments = EXPERIMENTS[dice.random_range(0..EXPERIMENTS.len())];
+    let simulated = dice.random_bool(0.25);
+    let real = ["study", "data", "--experiments", experiments, "--size", "32MiB", "--budget", "6s"];
+    let virtual_time = ["study", "sim:noise=3%,jitter=10%", "--experiments", experiments, "--budget", "2m"];
+    let (kind, words): (_, &[&str]) = if simulated { ("sim: study", &virtual_time) } else { ("study", &real) };
+    let mut kept: Vec<Record> = Vec::new();
+    let mut processes = Vec::new();
+    for _ in 0..kills {
+        let child = begin(here, words);
+        processes.push(child.id());
+        let (at_work, acknowledged) = kill(child, if simulated { 150 } else { 1_500 }, &study, dice);
+        *tally.kills.entry(kind).or_default() += u32::from(at_work);
+        tally.too_late += u32::from(!at_work);
+        if study.exists() {
+            let found = records(&study);
+            assert!(found.starts_with(&acknowledged), "{words:?}: a committed record is lost");
+            assert!(found.starts_with(&kept), "{words:?}: a record of an earlier start is lost");
+            tally.records_acknowledged += found.len() - kept.len();
+            kept = found;
+        }
+    }
+    if study.exists() {
+        kill_reports(here, &study, tally, dice);
+    }
+    look_for_what_is_left(here, &processes);
+}
+
+/// Kills reports and exports of the study.
+fn kill_reports(here: &Path, study: &Path, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) {
+    let before = fs::read(study).unwrap();
+    for (kind, words) in [
+        ("report", ["report", "study.halfpower", "--html", "study.html"].as_slice()),
+        ("export", &["export", "study.halfpower", "--format", "csv", "--output", "study.csv"]),
+    ] {
+        let (at_work, _) = kill(begin(here, words), 60, Path::new("/nowhere"), dice);
+        *tally.kills.entry(kind).or_default() += u32::from(at_work);
+        tally.too_late += u32::from(!at_work);
+    }
+    assert!(fs::read(study).unwrap() == before, "a reader changed the study");
+}
+
+/// The next start of any command mends what was left. Here it is a report, or a list where there is no study yet.
+fn look_for_what_is_left(here: &Path, processes: &[u32]) {
+    let words: &[&str] = if here.join("study.halfpower").exists() {
+        &["report", "study.halfpower", "--html", "study.html"]
+    } else {
+        &["systems"]
+    };
+    let next = begin(here, words).wait_with_output().unwrap();
+    // A study that was killed before its first record has nothing to report.
+    assert!(matches!(next.status.code(), Some(0..=2)), "{words:?}: {:?}", next.status);
+    let left = names(here);
+    let known = ["data", "study.csv", "study.halfpower", "study.html"];
+    assert!(left.iter().all(|name| known.contains(&name.as_str())), "{left:?}");
+    assert_eq!(names(&here.join("data")), [""; 0]);
+    for process in processes {
+        assert_eq!(notes_of(*process), [""; 0]);
+    }
+}
+
+#[test]
+#[ignore = "long: starts and kills whole studies"]
+fn kills_lose_no_record_and_leave_nothing() {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(number("HALFPOWER_KILL_SEED", 1)));
+    let mut tally = Tally::default();
+    let wanted = number("HALFPOWER_KILLS", KILLS);
+    while tally.kills.values().sum::<u32>() < wanted {
+        let kills = dice.random_range(1..=8);
+        kill_one_study(kills, &mut tally, &mut dice);
+    }
+    println!(
+        "killed: {:?}; ended before the kill: {}; records committed by killed processes: {}; lost: 0; left behind: 0",
+        tally.kills, tally.too_late, tally.records_acknowledged
+    );
+}

@@ -1,0 +1,51 @@
+//! Lets one process at a time change a file that any number of others may read meanwhile.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+
+/// Who may change a file.
+#[derive(Debug)]
+pub enum Hold {
+    /// This process, as long as the value lives: other holders are refused, and whoever only reads is not hindered.
+    Ours(File),
+    /// Another process.
+    Another,
+    /// Nobody can be told from the locks of this file system: other machines may not see them, or they would stand in
+    /// the way of a database's own.
+    Unknown,
+}
+
+/// Takes the hold on `path`, without waiting.
+///
+/// # Errors
+/// What the system says to opening the file, or to locking it.
+pub fn hold(path: &Path) -> io::Result<Hold> {
+    if !halfpower_os::filesystem::is_local(path) {
+        return Ok(Hold::Unknown);
+    }
+    let file = File::open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Hold::Ours(file)),
+        Err(TryLockError::WouldBlock) => Ok(Hold::Another),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holds_a_file_until_it_lets_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "read by anyone").unwrap();
+        let ours = hold(&path).unwrap();
+        assert!(matches!(ours, Hold::Ours(_)));
+        assert!(matches!(hold(&path).unwrap(), Hold::Another));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "read by anyone");
+        drop(ours);
+        assert!(matches!(hold(&path).unwrap(), Hold::Ours(_)));
+    }
+}
