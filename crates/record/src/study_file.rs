@@ -108,10 +108,8 @@ impl StudyFile {
     }
 
     fn take_hold(&mut self) -> Result<(), RecordError> {
-        let hold = halfpower_output::hold(&self.path).map_err(|error| RecordError::Unreadable {
-            path: self.path.clone(),
-            reason: error.to_string(),
-        })?;
+        let hold = halfpower_output::hold(&self.path)
+            .map_err(|error| RecordError::Unreadable { path: self.path.clone(), reason: error.to_string() })?;
         if matches!(hold, Hold::Another) {
             return Err(RecordError::Locked { path: self.path.clone() });
         }

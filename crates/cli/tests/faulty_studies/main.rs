@@ -119,7 +119,8 @@ fn try_studies(numbers: Range<u64>) -> Tally {
             std::thread::scope(|scope| {
                 for _ in 0..lanes {
                     scope.spawn(|| {
-                        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < numbers.end) {
+                        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < numbers.end)
+                        {
                             try_study(number, folder.path(), &tally);
                         }
                     });

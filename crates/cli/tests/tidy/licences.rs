@@ -52,6 +52,7 @@ fn every_dependency_is_free() {
     let packages = metadata["packages"].as_array().unwrap();
     assert!(packages.len() > 20, "cargo names only {} packages", packages.len());
     let others = packages.iter().filter(|package| !package["license"].as_str().is_some_and(is_free));
-    let complaints: Vec<String> = others.map(|package| format!("{}: {}", package["name"], package["license"])).collect();
+    let complaints: Vec<String> =
+        others.map(|package| format!("{}: {}", package["name"], package["license"])).collect();
     complain("only free licences", &complaints);
 }

@@ -10,8 +10,8 @@ use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use halfpower_spec::Question;
 use rusqlite::{Connection, OpenFlags};
 
-use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
 use super::Entry;
+use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
 use crate::{Environment, RecordError};
 
 /// Looks at the header before SQLite does, so that a file of someone else is never touched.
@@ -72,9 +72,8 @@ pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Se
     let question = question(connection, path, layout)?;
     check_length(connection, path)?;
     let environments = environments(connection, path, layout)?;
-    let newest = connection
-        .query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0))
-        .map_err(failed)?;
+    let newest =
+        connection.query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0)).map_err(failed)?;
     moment.commit().map_err(failed)?;
     Ok(Seen { layout, question, environments, newest })
 }
