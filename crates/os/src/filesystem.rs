@@ -82,7 +82,7 @@ const SHARED: [i64; 15] = [
 /// Whether this machine's kernel alone changes the files in the file system that holds `path`. There its two kinds of
 /// locks, of flock(2) and of fcntl(2), do not meet; elsewhere they may be one and the same.
 pub fn is_local(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|told| !SHARED.contains(&(told.f_type as i64)))
+    rustix::fs::statfs(path).is_ok_and(|told| !SHARED.contains(&told.f_type))
 }
 
 #[cfg(test)]
