@@ -17,7 +17,7 @@ const KILLS: u32 = 60;
 /// Where notes of what is switched lie.
 const NOTES: &str = "/var/lib/halfpower";
 /// What a study of a real folder is asked: all that lays out files, switches something or starts threads.
-const EXPERIMENTS: [&str; 9] = [
+const EXPERIMENTS: [&str; 8] = [
     "sequential,random",
     "buffered,allocation",
     "alignment,zones",
