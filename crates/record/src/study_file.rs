@@ -25,6 +25,7 @@
 //! lock instead, and readers are refused until the study ends.
 
 mod birth;
+mod entry;
 mod layout;
 mod reading;
 
@@ -35,6 +36,7 @@ use halfpower_spec::{Question, Run};
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, Transaction, params_from_iter};
 
+pub use self::entry::Entry;
 use self::layout::{PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, to_sqlite};
 use crate::columns::column_named;
 use crate::difference::difference;
@@ -56,15 +58,6 @@ pub struct StudyFile {
     newest: i64,
     /// Keeps other studies out. It is dropped after the connection: closing any descriptor of a file ends SQLite's locks.
     hold: Option<Hold>,
-}
-
-/// A record and where it was taken.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// Index into [`StudyFile::environments`].
-    pub environment: usize,
-    /// The record.
-    pub record: Record,
 }
 
 impl StudyFile {

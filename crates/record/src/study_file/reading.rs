@@ -10,7 +10,7 @@ use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use halfpower_spec::Question;
 use rusqlite::{Connection, OpenFlags};
 
-use super::Entry;
+use super::entry::Entry;
 use super::layout::{LAYOUT, LAYOUT_WITH_ALL_SUMS, PATIENCE, damaged, fnv1a};
 use crate::{Environment, RecordError};
 
