@@ -70,10 +70,12 @@ fn kill(mut child: Child, longest_ms: u64, study: &Path, dice: &mut Xoshiro256Pl
     std::thread::sleep(Duration::from_millis(dice.random_range(0..longest_ms)));
     let acknowledged = if study.exists() { records(study) } else { Vec::new() };
     std::thread::sleep(Duration::from_micros(dice.random_range(0..20_000)));
-    let at_work = child.try_wait().unwrap().is_none();
+    let ended = child.try_wait().unwrap();
+    // Whoever was not killed had nothing to complain of.
+    assert!(ended.is_none_or(|status| matches!(status.code(), Some(0 | 1))), "{ended:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    (at_work, acknowledged)
+    (ended.is_none(), acknowledged)
 }
 
 /// Kills studies of one question, each going on with the last one's file, then looks for what the next start leaves.
@@ -83,7 +85,7 @@ fn kill_one_study(kills: u32, tally: &mut Tally, dice: &mut Xoshiro256PlusPlus) 
     fs::create_dir(here.join("data")).unwrap();
     let experiments = EXPERIMENTS[dice.random_range(0..EXPERIMENTS.len())];
     let simulated = dice.random_bool(0.25);
-    let real = ["study", "data", "--experiments", experiments, "--size", "32MiB", "--budget", "6s"];
+    let real = ["study", "data", "--experiments", experiments, "--size", "64MiB", "--budget", "6s"];
     let virtual_time = ["study", "sim:noise=3%,jitter=10%", "--experiments", experiments, "--budget", "2m"];
     let (kind, words): (_, &[&str]) = if simulated { ("sim: study", &virtual_time) } else { ("study", &real) };
     let mut kept: Vec<Record> = Vec::new();

@@ -137,6 +137,7 @@ impl StudyFile {
         reading::identify(path)?;
         let connection = reading::connect(path).map_err(|error| RecordError::of_sqlite(path, &error))?;
         let seen = reading::all_but_records(&connection, path)?;
+        reading::clear_journal(&connection, path);
         Ok(Self {
             path: path.to_path_buf(),
             connection,
@@ -289,8 +290,7 @@ impl StudyFile {
     /// Makes the connection one that appends; `alone` keeps readers out for as long as it lives.
     fn begin_to_append(&self, alone: bool) -> rusqlite::Result<()> {
         let locking_mode = if alone { "EXCLUSIVE" } else { "NORMAL" };
-        // Leaving PERSIST for DELETE removes, under lock, the empty journal that a killed study leaves behind. EXTRA also
-        // syncs the folder that a journal leaves: a power cut does not take back what was committed.
+        // EXTRA also syncs the folder that a journal leaves: a power cut does not take back what was committed.
         self.connection.execute_batch(&format!(
             "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
              PRAGMA synchronous = EXTRA; PRAGMA locking_mode = {locking_mode}; BEGIN EXCLUSIVE; COMMIT",

@@ -195,6 +195,7 @@ fn a_killed_study_loses_at_most_the_record_in_progress_and_goes_on() {
         let late = said.lines().map_while(Result::ok).filter_map(|line| committed(&line)).last();
         let acknowledged = late.unwrap_or(acknowledged);
         let found = opened(&path).unwrap();
+        assert!(!beside(&path).exists(), "a reader leaves the journal of a killed study");
         assert!((acknowledged..=acknowledged + 1).contains(&found.len()), "{acknowledged}, {}", found.len());
         assert!(
             found.iter().eq(&(0..found.len() as u32).map(large).collect::<Vec<_>>()),

@@ -78,6 +78,19 @@ pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Se
     Ok(Seen { layout, question, environments, newest })
 }
 
+/// Removes the journal, of which nothing was to be rolled back, that a killed study left. Whoever may only read leaves
+/// it there.
+pub(super) fn clear_journal(connection: &Connection, path: &Path) {
+    let mut journal = path.as_os_str().to_os_string();
+    journal.push("-journal");
+    if Path::new(&journal).exists() {
+        // SQLite deletes it on the way from PERSIST to DELETE, where it gets a writer's lock: nobody is committing then.
+        let clear = "PRAGMA query_only = OFF; PRAGMA journal_mode = PERSIST; PRAGMA journal_mode = DELETE;
+                     PRAGMA query_only = ON";
+        connection.execute_batch(clear).ok();
+    }
+}
+
 /// A record as it is stored.
 pub(super) struct Stored {
     number: i64,
