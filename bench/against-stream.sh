@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 ours() { # kernel threads: MB/s, MB for a second of processor time, and the bytes of all arenas
   "$halfpower" run null: --engine memory --kernel "$1" --threads "$2" --bs "$block" --iodepth 1 --runtime "${runtime}s" --json |
     python3 -c 'import json,sys; run=json.load(sys.stdin)
-print(run["mbps"], run["bytes"] / 1e3 / (run["cpu"]["user_ms"] + run["cpu"]["system_ms"]), run["span_bytes"])'
+print(run["mbps"], run["bytes"] * 1e3 / run["cpu"]["charged_ns"], run["span_bytes"])'
 }
 
 measure() { # side threads

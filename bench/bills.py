@@ -51,7 +51,7 @@ def own_account(program, report):
     """Microseconds a request by the program's own account, and its requests a second."""
     report = json.loads(report[report.index("{"):])
     if program is halfpower:
-        return report["cpu"]["charged_us_per_io"], report["iops"]
+        return report["cpu"]["charged_us"], report["iops"]
     job = report["jobs"][0]
     spent_us = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e3
     return spent_us / job["read"]["total_ios"], job["read"]["iops"]

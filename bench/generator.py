@@ -52,8 +52,8 @@ class Sides:
         record = json.loads(output(command))
         if record["errors"]:
             sys.exit(f"errors in {command}: {record['errors']}")
-        charged = (record["cpu"]["user_ms"] + record["cpu"]["system_ms"]) / 1e3
-        return record["ios"], record["seconds"], charged
+        cpu = record["cpu"]
+        return record["ios"], record["elapsed_ns"] / 1e9, cpu["charged_ns"] / 1e9
 
     def bare(self, *words):
         ios, seconds, charged = output([self.bare_program, *words]).split()

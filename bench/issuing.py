@@ -62,7 +62,7 @@ def measure(args, program, cell):
     text = subprocess.run(command(args, program, cell), capture_output=True, text=True, check=True).stdout
     report = json.loads(text[text.index("{"):])
     if program[2] == "halfpower":
-        return report["iops"], report["cpu"]["charged_us_per_io"], report["latency_ns"]["p50"] / 1e3
+        return report["iops"], report["cpu"]["charged_us"], report["latency_ns"]["p50"] / 1e3
     job = report["jobs"][0]
     side = job["read"] if job["read"]["total_ios"] else job["write"]
     charged = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e3 / side["total_ios"]

@@ -52,8 +52,8 @@ def grid(seed):
             chance.shuffle(cells)
             for rw, depth, bs in cells:
                 record = halfpower_json("run", "data", "--overwrite", "--rw", rw, "--bs", bs, "-o", str(depth), "-d", f"{runtime}s")
-                spent_ms = record["cpu"]["user_ms"] + record["cpu"]["system_ms"]
-                seen.setdefault((rw, depth, bytes_of[bs]), []).append((record["mbps"], spent_ms * 1e6 / max(record["bytes"], 1)))
+                spent_ns = record["cpu"]["charged_ns"]
+                seen.setdefault((rw, depth, bytes_of[bs]), []).append((record["mbps"], spent_ns / max(record["bytes"], 1)))
     return {cell: tuple(map(statistics.mean, zip(*values))) for cell, values in seen.items()}
 
 def answer_of_grid(cells):

@@ -44,7 +44,7 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
         mbps: chosen.mbps.value,
         share_of_peak: chosen.mbps.value / peak.mbps.value,
         cpu_ms_per_mb: chosen.charged_ms_per_mb(),
-        p99_us: chosen.latency_ns.p99 as f64 / 1e3,
+        latency_ns_p99: chosen.latency_ns.p99,
         best: FastestCell { cell: CellSettings::of(peak), mbps: peak.mbps.value },
         is_best: std::ptr::eq(chosen, peak),
     })

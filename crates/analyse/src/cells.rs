@@ -142,7 +142,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         flush_share: flush_share(&valid),
         noise: noise(&valid),
         series_mbps: series_mbps(first),
-        series_step_ms: first.series.step_ns as f64 / 1e6,
+        series_step_ns: first.series.step_ns,
     };
     Some(Gathered { finding, opened_cached: opened_cached(&plain), processors: Processors::of(records) })
 }

@@ -194,8 +194,8 @@ pub struct Advice {
     pub share_of_peak: f64,
     /// Charged processor milliseconds a megabyte there.
     pub cpu_ms_per_mb: f64,
-    /// 99th percentile of latency there, in microseconds.
-    pub p99_us: f64,
+    /// 99th percentile of latency there, in nanoseconds.
+    pub latency_ns_p99: u64,
     /// The best cell that may be advised, of this pattern and direction.
     pub best: FastestCell,
     /// Whether that cell is the advised one.
@@ -315,8 +315,8 @@ pub struct CellFinding {
     pub noise: NoiseFinding,
     /// Bytes a second over time of its first run, in MB/s a step.
     pub series_mbps: Vec<f64>,
-    /// Length of such a step in milliseconds.
-    pub series_step_ms: f64,
+    /// Length of such a step in nanoseconds.
+    pub series_step_ns: u64,
 }
 
 /// The rate that stands for one direction.

@@ -249,7 +249,7 @@ fn advice_is_the_cheapest_near_the_best_and_the_smallest_of_equals() {
     // From 64 KiB at 4 deep on all cells are within 5%; larger blocks cost less a megabyte: 1 MiB least.
     assert_eq!((advice.settings.bs, advice.settings.iodepth), (Bytes(1 << 20), 4));
     assert_eq!((advice.pattern, advice.rw, advice.mbps.round()), (Pattern::Sequential, Direction::Read, 1200.0));
-    assert!(advice.cpu_ms_per_mb > 0.0 && advice.p99_us > 0.0, "{advice:?}");
+    assert!(advice.cpu_ms_per_mb > 0.0 && advice.latency_ns_p99 > 0, "{advice:?}");
     // Where a byte costs all there is, 64 KiB costs no more than 1 MiB.
     let flat = self::findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,cpu_fixed=0us", vec![]);
     assert_eq!((flat.advice[0].settings.bs, flat.advice[0].settings.iodepth), (Bytes(64 << 10), 4));

@@ -21,9 +21,9 @@ pub const VALUES: &str = "Values:
   range  4k-1m or 4KiB..1MiB: powers of two from the first to the last value
   list   4k,64k,1m; ranges may stand in it
 
-Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize, --iodepth, --numjobs, --ioengine, --direct,
---sync, --rate, --rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime,
---iodepth-batch. All other flags are halfpower's.";
+Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize, --iodepth, --iodepth-batch, --numjobs,
+--ioengine, --direct, --sync, --rate, --rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime. --iomem has
+fio's name and words of its own. All other flags are halfpower's.";
 
 /// Measures how fast a storage path can go, what limits it, what each byte costs the processor, and which settings to
 /// use.
@@ -71,10 +71,10 @@ pub struct StudyArgs {
     /// Print the findings as JSON only
     #[arg(long)]
     pub json: bool,
-    /// Measure anew where there is a study already, into a new file beside it
+    /// Measure again although there is a study already, into a new file beside it
     #[arg(long)]
     pub again: bool,
-    /// Replace the report also where halfpower did not make it; a study is never replaced
+    /// Replace the report even if halfpower did not make it; a study is never replaced
     #[arg(long)]
     pub force: bool,
 }
@@ -254,7 +254,7 @@ pub struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub struct SystemsArgs {
-    /// Print this machine as TOML, which sim:FILE.toml reads
+    /// Print this machine as TOML; edit a copy and study it with sim:FILE.toml
     pub name: Option<String>,
     /// Simulate what was measured on the real machines and print each figure beside the published one
     #[arg(long, conflicts_with = "name")]

@@ -21,16 +21,16 @@ pub struct CommonArgs {
     #[arg(long, visible_alias = "ioengine", value_parser = parse::<EngineName>, default_value = "auto")]
     #[arg(help = listed("Issue requests through this engine", &engines_of_storage()))]
     pub engine: EngineName,
-    /// Keep buffers in these pages: pages (ordinary ones), huge [default: pages]
+    /// Keep buffers in ordinary pages (pages) or in huge pages (huge) [default: pages]
     #[arg(long, value_parser = parse::<IoMem>)]
     pub iomem: Option<IoMem>,
-    /// Submit at most this many requests with one system call; 0 is all that can go out [default: 1]
+    /// Submit at most this many requests with one system call; 0 submits all that can go out [default: 1]
     #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=32768))]
     pub iodepth_batch: Option<u32>,
     /// Use this many bytes of the target [default: 1GiB of a folder, all of a file or a device]
     #[arg(long, value_parser = one_size)]
     pub size: Option<Bytes>,
-    /// Give a run up when the target has not answered for this long after its window
+    /// Give up a run whose target has not answered for this long after the window
     #[arg(long, value_parser = parse::<Nanos>, default_value = "60s")]
     pub timeout: Nanos,
     /// Seed the offsets, the payload and the order of runs
@@ -42,7 +42,7 @@ pub struct CommonArgs {
     /// Allow writing to a file or a device that halfpower did not create; its contents are lost
     #[arg(long)]
     pub overwrite: bool,
-    /// Write also to what somebody else uses: the file of a loop device, a swap file, a locked file, one that a process
+    /// Allow writing to what somebody else uses: the file of a loop device, a swap file, a locked file, one that a process
     /// has open for writing; its data may be lost, and the machine with it
     #[arg(long)]
     pub force_in_use: bool,

@@ -45,13 +45,13 @@ pub struct RunArgs {
     pub cache: Cache,
     #[command(flatten)]
     pub fio_cache: FioCacheArgs,
-    /// Issue this many bytes a second in each thread, whether or not earlier requests are done (open loop)
+    /// Issue this many bytes a second in each thread, without waiting for earlier requests (open loop)
     ///
     /// The rate is converted to whole requests a second: the rate divided by the block size. Latency counts from the
     /// time at which a request was due.
     #[arg(long, value_name = "RATE", group = "open_loop", value_parser = rate)]
     pub rate: Option<Rate>,
-    /// Issue this many requests a second in each thread, whether or not earlier ones are done (open loop)
+    /// Issue this many requests a second in each thread, without waiting for earlier ones (open loop)
     #[arg(long, value_name = "IOPS", alias = "rate_iops", group = "open_loop")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_IOPS))]
     pub rate_iops: Option<u64>,
@@ -78,7 +78,7 @@ pub struct WorkloadOptionArgs {
     /// Prepare the file this way before the run: written, new, append, last-first, fallocated, truncated
     #[arg(long, value_parser = parse::<Layout>, default_value = "written")]
     layout: Layout,
-    /// Begin each request this many bytes after a multiple of its size
+    /// Shift each request by this many bytes off a multiple of its size
     #[arg(long, value_parser = parse::<Bytes>, default_value = "0")]
     misalign: Bytes,
     /// Use only a part of the target, given by its first byte and its length, such as 1GiB+64MiB
@@ -90,13 +90,14 @@ pub struct WorkloadOptionArgs {
     /// Wait this long after completions before submitting again
     #[arg(long, value_parser = parse::<Nanos>, default_value = "0")]
     thinktime: Nanos,
-    /// Submit from these processors: all, one, interrupt (the one that takes the device's), other (any but that)
+    /// Submit from these processors: all, one, interrupt (the one that takes the device's interrupts), other (any but
+    /// that one)
     #[arg(long, value_parser = parse::<Affinity>, default_value = "all")]
     affinity: Affinity,
     /// Issue this many sequential streams in turn from each thread
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     streams: u32,
-    /// Run this many further threads that read 8 KiB blocks at random; they are counted separately
+    /// Add this many threads that read 8 KiB blocks at random; their requests are counted separately
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1024), default_value_t = 0)]
     random_readers: u32,
     /// Begin a buffered run with the target's pages in this state: empty (each block is read once) or warm (all
@@ -112,7 +113,7 @@ pub struct WorkloadOptionArgs {
     /// Use only this many members of the target, the first ones; 0 uses all
     #[arg(long, default_value_t = 0)]
     members: u32,
-    /// Combine the members this way, instead of the way that the target's name says: each, stripe, mirror
+    /// Combine the members as each, stripe or mirror, whatever the target's name says
     #[arg(long, value_parser = parse::<VolumeLayout>)]
     volume_layout: Option<VolumeLayout>,
     /// Choose the memory kernel, for --engine memory

@@ -114,8 +114,8 @@ fn durable_writes_wait_for_the_platter_and_share_the_wait() {
     // So many writes share a flush that takes so long: the figures must add up to the rate.
     for writes in [1, 16, 256] {
         let row = row("device", 4096, writes, None);
-        let each_us = figure(&row, "p50_us") + figure(&row, "sync_p50_us") / f64::from(writes);
-        near(figure(&row, "mbps"), 4096.0 / each_us, 0.1);
+        let each_ns = figure(&row, "latency_ns_p50") + figure(&row, "sync_ns_p50") / f64::from(writes);
+        near(figure(&row, "mbps"), 4096.0 * 1e3 / each_ns, 0.1);
     }
     golden(&page, "durability", "durability");
 }
@@ -184,7 +184,7 @@ fn run_on_a_real_folder(runtime: &str, more: &[&str]) {
         assert!(page.contains(&format!("id=\"{list}\"")) && section["answer"].as_str().unwrap().len() > 40);
     }
     let flushed = rows(&findings, "durability", &[("fdatasync", 1.into())]);
-    assert!(flushed.iter().all(|row| figure(row, "sync_p50_us") > 0.0), "{flushed:?}");
+    assert!(flushed.iter().all(|row| figure(row, "sync_ns_p50") > 0.0), "{flushed:?}");
     assert!(!flushed.is_empty());
     let terms = rows(&findings, "buffered_cost", &[("rw", "write".into())]);
     assert_eq!(terms.len(), 1, "{terms:?}");

@@ -22,5 +22,6 @@ mod places;
 mod plan;
 mod program;
 mod reproduction_page;
+mod schema;
 mod studied;
 mod systems;

@@ -34,7 +34,7 @@
     return [
       `<b>${Charts.size(cell.bs_bytes)}, depth ${cell.iodepth}</b>, ${cell.runs_a} runs in A, ${cell.runs_b} in B`,
       `throughput ${said(cell.mbps, (value) => `${Charts.number(value)} MB/s`)}`,
-      `p99 ${said(cell.p99_us, us)}`,
+      `p99 ${said(cell.latency_ns_p99, (value) => us(value / 1e3))}`,
       `charged a request ${said(cell.charged_us, us)}${cell.steady ? '' : '<br><b>not steady</b>'}`,
     ].join('<br>');
   }
@@ -176,5 +176,5 @@
   }
 
   Object.assign(Charts.kinds, { overlay, costs, change: map((cell) => cell.mbps, 1, 'throughput'),
-    tail: map((cell) => cell.p99_us, -1, 'p99') });
+    tail: map((cell) => cell.latency_ns_p99, -1, 'p99') });
 })();

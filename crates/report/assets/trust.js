@@ -47,7 +47,7 @@
   // The first run of a cell over time; `key` is the cell's place in the findings.
   function series(of, key, look) {
     const cell = of.findings.cells[Number(key)];
-    const step = cell.series_step_ms;
+    const step = cell.series_step_ns / 1e6;
     const values = cell.series_mbps;
     const end = values.length * step;
     const data = [{ mode: values.length > 60 ? 'lines' : 'lines+markers', x: values.map((_, i) => (i + 0.5) * step), y: values,

@@ -107,7 +107,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
         short_transfers: 0,
         cached: false,
         series_mbps: (0..8).map(|step| wavering(mbps, 0.03, salt + step)).collect(),
-        series_step_ms: 50.0,
+        series_step_ns: 50_000_000,
         run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
         run_charged_us: vec![charged_us * 1.01, charged_us, charged_us * 0.99],
         steady: true,
@@ -253,7 +253,7 @@ fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
         mbps: pick.mbps.value,
         share_of_peak: pick.mbps.value / peak,
         cpu_ms_per_mb: ms_per_mb(pick),
-        p99_us: pick.latency_ns.p99 as f64 / 1e3,
+        latency_ns_p99: pick.latency_ns.p99,
         best: FastestCell { cell: CellSettings::of(best), mbps: peak },
         is_best: std::ptr::eq(pick, best),
     }

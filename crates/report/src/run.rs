@@ -7,15 +7,20 @@ use halfpower_spec::{IoMem, Issuing, Pass, Rw};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 use serde_json::{Value, json};
 
+/// Version of the layout of this object; it rises where a key goes away or changes its meaning.
+const SCHEMA: u32 = 1;
+
 /// The record as one object, flat where a script asks and nested where things belong together.
 ///
-/// Times and sizes are in the unit that each name ends in; rates are decimal MB/s; what is not known is `null`.
-/// `cpu` is processor time during the window: `user_ms`, `system_ms` and their sum `charged_ms` are this process's,
-/// `machine_busy_ms` and `machine_ms` are everyone's over all processors, `soaker_ms` is the bound from above.
+/// Figures have the names and units of the study file's columns and of the findings: nanoseconds, bytes, decimal MB/s;
+/// what is not known is `null`. `cpu` is processor time during the window: `user_ns`, `system_ns` and their sum
+/// `charged_ns` are this process's, `machine_busy_ns` and `machine_ns` are everyone's over all processors,
+/// `soaker_lost_ns` is the bound from above; `charged_us` and `soaker_us` are microseconds a request.
 pub fn run_json(record: &Record, environment: &Environment) -> Value {
     let (run, workload) = (&record.run, &record.run.workload);
     let mixed = workload.rw.direction().is_none();
     json!({
+        "schema": SCHEMA,
         "rw": workload.rw,
         "pattern": workload.rw.pattern(),
         "direction": workload.rw.direction(),
@@ -32,7 +37,7 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "overdue_ios": record.overdue_ios,
         "pass": run.pass,
         "seed": run.seed,
-        "runtime_s": run.runtime.seconds(),
+        "runtime_ns": run.runtime.0,
         "started_unix_ms": record.started_unix_ms,
         "span_bytes": record.span_bytes,
         "cached_bytes": record.cached_bytes,
@@ -42,8 +47,8 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "short_transfers": record.short_transfers,
         "errors": record.error_count(),
         "errors_by_kind": record.errors,
-        "seconds": record.seconds(),
-        "flush_ms": ms(record.flush_ns),
+        "elapsed_ns": record.elapsed_ns,
+        "flush_ns": record.flush_ns,
         "memory_mbps": record.memory_mbps(),
         "mbps": record.mbps(),
         "iops": record.iops(),
@@ -51,13 +56,13 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "achieved_depth": record.achieved_depth,
         "cpu": cpu(record),
         "noise": {
-            "pressure_io_ms": record.noise.pressure_io_ns.map(ms),
-            "pressure_cpu_ms": record.noise.pressure_cpu_ns.map(ms),
+            "pressure_io_ns": record.noise.pressure_io_ns,
+            "pressure_cpu_ns": record.noise.pressure_cpu_ns,
             "device_bytes": record.noise.device_bytes,
             "foreign_bytes": record.foreign_bytes(),
             "cpu_mhz": record.noise.cpu_mhz,
         },
-        "series": { "step_ms": ms(record.series.step_ns), "bytes": record.series.bytes },
+        "series": { "step_ns": record.series.step_ns, "bytes": record.series.bytes },
         "harness_ns_per_io": record.harness_ns_per_io,
         "environment": environment,
     })
@@ -78,25 +83,25 @@ fn latency(record: &Record) -> Value {
 
 fn cpu(record: &Record) -> Value {
     let cpu = &record.cpu;
-    let machine = |part: fn(&CpuTimes) -> u64| ms(cpu.machine.iter().map(part).sum());
+    let machine = |part: fn(&CpuTimes) -> u64| cpu.machine.iter().map(part).sum::<u64>();
     json!({
-        "user_ms": ms(cpu.user_ns),
-        "system_ms": ms(cpu.system_ns),
-        "charged_ms": ms(cpu.charged_ns()),
-        "charged_us_per_io": cpu.us_per_io(cpu.charged_ns()),
-        "machine_busy_ms": ms(cpu.machine_busy_ns()),
-        "machine_ms": {
+        "user_ns": cpu.user_ns,
+        "system_ns": cpu.system_ns,
+        "charged_ns": cpu.charged_ns(),
+        "charged_us": cpu.us_per_io(cpu.charged_ns()),
+        "machine_busy_ns": cpu.machine_busy_ns(),
+        "machine_ns": {
             "user": machine(|times| times.user_ns),
             "system": machine(|times| times.system_ns),
             "irq": machine(|times| times.irq_ns),
             "softirq": machine(|times| times.softirq_ns),
             "steal": machine(|times| times.steal_ns),
             "idle": machine(|times| times.idle_ns),
-            "idle_baseline": cpu.idle_baseline_ns().map(ms),
+            "idle_baseline": cpu.idle_baseline_ns(),
         },
         "busiest_cpu": cpu.busiest().map(|(cpu, share)| json!({ "cpu": cpu, "share": share })),
-        "soaker_ms": cpu.soaker.as_ref().map(|soaker| ms(soaker.lost_ns)),
-        "soaker_us_per_io": cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)),
+        "soaker_lost_ns": cpu.soaker.as_ref().map(|soaker| soaker.lost_ns),
+        "soaker_us": cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)),
     })
 }
 
@@ -113,11 +118,6 @@ fn issued(issuing: &Issuing) -> String {
     }
 }
 
-fn ms(span_ns: u64) -> f64 {
-    span_ns as f64 / 1e6
-}
-
-/// Microseconds a request that succeeded; `None` where there was none.
 /// Prints the record as a block of a few lines.
 ///
 /// # Errors

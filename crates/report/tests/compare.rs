@@ -125,7 +125,11 @@ fn marks_match(figure: &Value, comparison: &Comparison, findings: [&Findings; 2]
         }
         "tail" => {
             assert_eq!(said("filled"), common.len(), "{path}");
-            assert_eq!(said("shapes"), different(|cell| cell.p99_us.is_some_and(|change| change.different)), "{path}");
+            assert_eq!(
+                said("shapes"),
+                different(|cell| cell.latency_ns_p99.is_some_and(|change| change.different)),
+                "{path}"
+            );
         }
         "costs" => assert_eq!(said("points"), 2 * common.len(), "{path}"),
         other => panic!("no such chart: {other}"),

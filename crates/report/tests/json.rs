@@ -57,7 +57,7 @@ fn a_run_has_the_promised_keys_with_the_record_s_values() {
         ("bytes", 4_096_000.into()),
         ("ios", 1000.into()),
         ("errors", 3.into()),
-        ("seconds", 0.1.into()),
+        ("elapsed_ns", 100_000_000.into()),
         ("mbps", 40.96.into()),
         ("iops", 10_000.0.into()),
         ("achieved_depth", 3.96.into()),
@@ -72,8 +72,8 @@ fn a_run_has_the_promised_keys_with_the_record_s_values() {
     assert_eq!((&latency["min"], &latency["max"]), (&1000.into(), &1_000_000.into()));
     assert_eq!(latency["mean"], 500_500.0);
     let cpu = &value["cpu"];
-    assert_eq!((&cpu["user_ms"], &cpu["system_ms"]), (&2.0.into(), &5.0.into()));
-    assert_eq!((&cpu["machine_busy_ms"], &cpu["charged_us_per_io"]), (&60.0.into(), &7.0.into()));
-    assert_eq!((&cpu["soaker_ms"], &value["direction"]), (&Value::Null, &"read".into()));
+    assert_eq!((&cpu["user_ns"], &cpu["system_ns"]), (&2_000_000.into(), &5_000_000.into()));
+    assert_eq!((&cpu["machine_busy_ns"], &cpu["charged_us"]), (&60_000_000.into(), &7.0.into()));
+    assert_eq!((&cpu["soaker_lost_ns"], &value["direction"]), (&Value::Null, &"read".into()));
     assert_eq!(value["environment"]["machine"]["cpus"], 2);
 }

@@ -31,6 +31,11 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
+/// Nanoseconds in the unit that reads best.
+pub fn time_ns(ns: f64) -> String {
+    time_us(ns / 1e3)
+}
+
 /// A span given in microseconds: `85 ns`, `3.2 µs`, `85 µs`, `1.9 ms`, `2.1 s`.
 pub fn time_us(us: f64) -> String {
     let (value, unit) = match us {

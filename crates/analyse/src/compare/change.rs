@@ -11,12 +11,13 @@ pub(crate) fn log_percent(log_ratio: f64) -> f64 {
 impl CellComparison {
     /// Whether its throughput, its tail or its cost is different.
     pub fn different(&self) -> bool {
-        self.mbps.different || [self.p99_us, self.charged_us].into_iter().flatten().any(|change| change.different)
+        self.mbps.different
+            || [self.latency_ns_p99, self.charged_us].into_iter().flatten().any(|change| change.different)
     }
 
     /// The largest of its changes that are different, by its size whichever its sign; `None` where none is.
     pub fn largest(&self) -> Option<Change> {
-        let changes = [Some(self.mbps), self.p99_us, self.charged_us].into_iter().flatten();
+        let changes = [Some(self.mbps), self.latency_ns_p99, self.charged_us].into_iter().flatten();
         let size = |change: &Change| (change.b / change.a).ln().abs();
         changes.filter(|change| change.different).max_by(|one, other| size(one).total_cmp(&size(other)))
     }

@@ -125,8 +125,8 @@ pub struct CellComparison {
     pub steady: bool,
     /// Throughput.
     pub mbps: Change,
-    /// 99th percentile of latency, of each run; `null` where a run has none.
-    pub p99_us: Option<Change>,
+    /// 99th percentile of latency in nanoseconds, of each run; `null` where a run has none.
+    pub latency_ns_p99: Option<Change>,
     /// Charged processor time a request; `null` where a run has none.
     pub charged_us: Option<Change>,
 }
@@ -159,7 +159,7 @@ pub struct PathComparison {
     /// Throughput, the geometric mean over the common cells.
     pub throughput_mbps: Change,
     /// 99th percentile of latency, likewise.
-    pub p99_us: Option<Change>,
+    pub latency_ns_p99: Option<Change>,
     /// Charged processor time a request, likewise.
     pub charged_us: Option<Change>,
     /// The same in thousands of processor cycles, where both processors' speeds are known.

@@ -170,7 +170,7 @@ impl Condition {
                 let change = match self.quantity {
                     Quantity::Peak => Some(path.peak_mbps),
                     Quantity::Cost => path.charged_us,
-                    Quantity::P99 => path.p99_us,
+                    Quantity::P99 => path.latency_ns_p99,
                     Quantity::Throughput | Quantity::HalfPower => Some(path.throughput_mbps),
                 };
                 Some((path.settings(), None, change?))

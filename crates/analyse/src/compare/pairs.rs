@@ -29,7 +29,7 @@ pub(crate) struct Logs(Vec<f64>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellRuns {
     mbps: Logs,
-    p99_us: Logs,
+    latency_ns_p99: Logs,
     charged_us: Logs,
     unsteady: bool,
     flaw: Option<Flaw>,
@@ -131,7 +131,7 @@ impl CellRuns {
     pub fn logs(&self, figure: Figure) -> &Logs {
         match figure {
             Figure::Throughput => &self.mbps,
-            Figure::P99 => &self.p99_us,
+            Figure::P99 => &self.latency_ns_p99,
             Figure::Cost => &self.charged_us,
         }
     }
@@ -221,7 +221,7 @@ fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
     let plain = study.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
     for record in plain {
         if let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) {
-            cell.p99_us.add(record.latency.quantile_ns(0.99) as f64 / 1e3);
+            cell.latency_ns_p99.add(record.latency.quantile_ns(0.99) as f64);
         }
     }
     cells

@@ -31,7 +31,7 @@ pub(crate) fn path(
         cells: pairs.len(),
         cells_different: 0,
         throughput_mbps: mean_change(pairs, Figure::Throughput, priors).expect("every pair moved something"),
-        p99_us: mean_change(pairs, Figure::P99, priors),
+        latency_ns_p99: mean_change(pairs, Figure::P99, priors),
         charged_us,
         charged_kilocycles: charged_us.zip(mhz).map(|(us, [a, b])| [us.a * a / 1e3, us.b * b / 1e3]),
         peak_mbps: peak_change(&peak_a, &peak_b, priors),

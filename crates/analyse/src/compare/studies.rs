@@ -105,7 +105,7 @@ fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
         runs_b: pair.b.runs(),
         steady: pair.a.steady() && pair.b.steady(),
         mbps: change(Figure::Throughput).expect("a cell that moved nothing is left out"),
-        p99_us: change(Figure::P99),
+        latency_ns_p99: change(Figure::P99),
         charged_us: change(Figure::Cost),
     }
 }
@@ -122,13 +122,13 @@ fn floor(pairs: &[Pair], figure: Figure, priors: &Priors) -> Floor {
 fn test(comparison: &mut Comparison) {
     let Practical { throughput, p99, cost } = comparison.practical.clone();
     let of_cells = comparison.cells.iter_mut().flat_map(|cell| {
-        let changes = [Some(&mut cell.mbps), cell.p99_us.as_mut(), cell.charged_us.as_mut()];
+        let changes = [Some(&mut cell.mbps), cell.latency_ns_p99.as_mut(), cell.charged_us.as_mut()];
         changes.into_iter().zip([throughput, p99, cost].map(|floor| floor.threshold_percent))
     });
     // A mean's own noise is far below a cell's: beyond chance and 5% is enough.
     let of_paths = comparison.paths.iter_mut().flat_map(|path| {
-        let PathComparison { throughput_mbps, p99_us, charged_us, peak_mbps, .. } = path;
-        let changes = [Some(throughput_mbps), p99_us.as_mut(), charged_us.as_mut(), Some(peak_mbps)];
+        let PathComparison { throughput_mbps, latency_ns_p99, charged_us, peak_mbps, .. } = path;
+        let changes = [Some(throughput_mbps), latency_ns_p99.as_mut(), charged_us.as_mut(), Some(peak_mbps)];
         changes.into_iter().zip([PRACTICAL_PERCENT; 4])
     });
     let tested = of_cells.chain(of_paths).filter_map(|(change, threshold)| Some((change?, threshold)));

@@ -58,11 +58,11 @@ fn column<'a>(data: &ExperimentData, cell: &'a ExperimentCell<'a>) -> Option<Col
     };
     let mut rows = Vec::new();
     let mut add = |phase: &'static str, of: &dyn Fn(&(f64, &Anatomy)) -> f64| {
-        let means: Vec<f64> = runs.iter().map(|run| of(run) / 1e3).collect();
-        let us = Interval::of_means(&means);
+        let means: Vec<f64> = runs.iter().map(of).collect();
+        let ns = Interval::of_means(&means);
         let (bs_bytes, iodepth) = (cell.workload.bs.0, cell.workload.iodepth);
-        let (low, high) = (us.low.max(0.0), us.high);
-        rows.push(AnatomyRow { phase, bs_bytes, iodepth, n, share: 0.0, us: us.value, low, high });
+        let (low, high) = (ns.low.max(0.0), ns.high);
+        rows.push(AnatomyRow { phase, bs_bytes, iodepth, n, share: 0.0, ns: ns.value, low, high });
     };
     for phase in Phase::ALL {
         if runs.iter().any(|(_, anatomy)| anatomy.phases.iter().any(|time| time.phase == phase)) {
@@ -70,14 +70,14 @@ fn column<'a>(data: &ExperimentData, cell: &'a ExperimentCell<'a>) -> Option<Col
         }
     }
     add(OUTSIDE, &|(latency_ns, anatomy)| (latency_ns - anatomy.total_ns()).max(0.0));
-    let total_us: f64 = rows.iter().map(|row| row.us).sum();
-    rows.iter_mut().for_each(|row| row.share = if total_us > 0.0 { row.us / total_us } else { 0.0 });
+    let total_ns: f64 = rows.iter().map(|row| row.ns).sum();
+    rows.iter_mut().for_each(|row| row.share = if total_ns > 0.0 { row.ns / total_ns } else { 0.0 });
     Some(Column { cell, n, runs, rows })
 }
 
 impl Column<'_> {
-    fn total_us(&self) -> f64 {
-        self.rows.iter().map(|row| row.us).sum()
+    fn total_ns(&self) -> f64 {
+        self.rows.iter().map(|row| row.ns).sum()
     }
 
     pub fn share(&self, phase: &str) -> f64 {
@@ -90,7 +90,7 @@ impl Column<'_> {
         RequestTime {
             iodepth: self.cell.workload.iodepth,
             bs_bytes: self.cell.workload.bs.0,
-            us: self.total_us(),
+            latency_ns_mean: self.total_ns(),
             device_share: self.share(Phase::Device.word()),
             next: next.map(|row| PhaseShare { phase: row.phase, share: row.share }),
         }

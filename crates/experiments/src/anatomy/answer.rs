@@ -37,8 +37,8 @@ pub struct RequestTime {
     pub iodepth: u32,
     /// Block size.
     pub bs_bytes: u64,
-    /// Mean latency in microseconds.
-    pub us: f64,
+    /// Mean latency in nanoseconds.
+    pub latency_ns_mean: f64,
     /// The share of it that is spent in the device.
     pub device_share: f64,
     /// The longest of the other phases, by the word of its row, and its share.

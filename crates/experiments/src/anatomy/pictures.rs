@@ -46,10 +46,12 @@ fn shares(columns: &[Column], several: bool) -> Picture {
 }
 
 fn times(columns: &[Column], several: bool) -> Picture {
-    let point = |row: &AnatomyRow| Point::named(row.phase, Interval { value: row.us, low: row.low, high: row.high });
+    let point = |row: &AnatomyRow| {
+        Point::named(row.phase, Interval { value: row.ns / 1e3, low: row.low / 1e3, high: row.high / 1e3 })
+    };
     let line = |column: &Column| Line {
         name: label(column, several),
-        points: column.rows.iter().filter(|row| row.us > 0.0).map(point).collect(),
+        points: column.rows.iter().filter(|row| row.ns > 0.0).map(point).collect(),
     };
     Picture {
         title: "Time in each phase".to_string(),

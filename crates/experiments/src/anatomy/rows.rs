@@ -22,8 +22,8 @@ pub struct AnatomyRow {
     pub n: u32,
     /// Its share of the mean latency.
     pub share: f64,
-    /// Mean time in it, in microseconds.
-    pub us: f64,
+    /// Mean time in it, in nanoseconds.
+    pub ns: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.

@@ -63,13 +63,13 @@ fn known_phases_come_back_with_their_shares_and_intervals() {
     assert_eq!(findings.rows.anatomy.anatomy.len(), 2 * 8);
     for (phase, mean_ns) in Phase::ALL.into_iter().zip(ALONE) {
         let found = row(&findings, phase.word(), 1, 1);
-        assert!((found.us * 1e3 / mean_ns - 1.0).abs() < 1e-6, "{found:?}");
-        assert!(found.low < found.us && found.us < found.high, "{found:?}");
+        assert!((found.ns / mean_ns - 1.0).abs() < 1e-6, "{found:?}");
+        assert!(found.low < found.ns && found.ns < found.high, "{found:?}");
         assert!((found.share - mean_ns / 40_000.0).abs() < 1e-3, "{found:?}");
     }
-    assert!((row(&findings, "device", 16, 2).us - 480.0).abs() < 1e-6, "0 members are all of them");
+    assert!((row(&findings, "device", 16, 2).ns / 1e3 - 480.0).abs() < 1e-6, "0 members are all of them");
     let outside = row(&findings, "outside", 1, 1);
-    assert!((outside.us - 2.0).abs() < 0.1, "{outside:?}");
+    assert!((outside.ns / 1e3 - 2.0).abs() < 0.1, "{outside:?}");
     for columns in findings.rows.anatomy.anatomy.chunks(8) {
         assert!((columns.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-9);
     }

@@ -49,7 +49,7 @@ fn requests(of_depth: &[RequestTime]) -> String {
 fn time(one: &RequestTime) -> String {
     let next =
         one.next.map_or(String::new(), |next| format!(", {} {}", format::percent(next.share), place(next.phase)));
-    let (time, device) = (format::time_us(one.us), format::percent(one.device_share));
+    let (time, device) = (format::time_ns(one.latency_ns_mean), format::percent(one.device_share));
     format!("{} takes {time} ({device} in the device{next})", size(one.bs_bytes))
 }
 

@@ -43,7 +43,7 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
         high: finding.mbps.high,
         memory_mbps: finding.memory_mbps,
         flush_share: finding.flush_share,
-        call_us: finding.latency_ns.mean / 1e3,
+        latency_ns_mean: finding.latency_ns.mean,
         charged_us: finding.charged_us,
         soaker_us: finding.soaker_us,
     }
@@ -94,10 +94,10 @@ impl<'a> Walk<'a> {
     fn small_write(&self) -> Option<SmallWrite> {
         let [absent, present] = [PageCache::Empty, PageCache::Warm].map(|state| self.small(state));
         let (absent, present) = (absent?, present?);
-        let runs = [call_us(absent), call_us(present)];
+        let runs = [call_ns(absent), call_ns(present)];
         let times = Scale::of_means(runs.iter().map(Vec::as_slice)).times_means(&runs[0], &runs[1])?;
-        let [absent_us, present_us] = runs.map(|runs| Interval::of_means(&runs).value);
-        Some(SmallWrite { bs_bytes: absent.workload.bs.0, absent_us, present_us, times })
+        let [absent_ns, present_ns] = runs.map(|runs| Interval::of_means(&runs).value);
+        Some(SmallWrite { bs_bytes: absent.workload.bs.0, absent_ns, present_ns, times })
     }
 
     /// The write of less than a page, anywhere, with the page cache in this state.
@@ -152,8 +152,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Mean time of a call in each plain run, in microseconds.
-pub(super) fn call_us(cell: &ExperimentCell) -> Vec<f64> {
+/// Mean time of a call in each plain run, in nanoseconds.
+pub(super) fn call_ns(cell: &ExperimentCell) -> Vec<f64> {
     let plain = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
-    plain.map(|record| record.latency.mean_ns() / 1e3).collect()
+    plain.map(|record| record.latency.mean_ns()).collect()
 }

@@ -48,10 +48,10 @@ pub struct RatioAtSize {
 pub struct SmallWrite {
     /// Block size.
     pub bs_bytes: u64,
-    /// Mean time into a page that is not in memory, in microseconds.
-    pub absent_us: f64,
-    /// Mean time into a page that is in memory, in microseconds.
-    pub present_us: f64,
+    /// Mean time into a page that is not in memory, in nanoseconds.
+    pub absent_ns: f64,
+    /// Mean time into a page that is in memory, in nanoseconds.
+    pub present_ns: f64,
     /// The first over the second.
     pub times: RatioFinding,
 }

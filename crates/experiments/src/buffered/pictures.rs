@@ -5,7 +5,7 @@ use halfpower_analyse::{CellFinding, ExperimentCell, Interval};
 use halfpower_spec::{Direction, Fadvise, PageCache, Pass};
 use halfpower_text::format;
 
-use super::analysis::{SHOWN_BYTES, Walk, call_us};
+use super::analysis::{SHOWN_BYTES, Walk, call_ns};
 use super::cost::BufferedCostRow;
 use super::rows::Rows;
 use crate::data::ExperimentData;
@@ -70,10 +70,7 @@ fn parts(terms: &[BufferedCostRow]) -> Option<Picture> {
 }
 
 fn small_writes(walk: &Walk) -> Option<Picture> {
-    let named = |state: PageCache, label: &str| {
-        let times = call_us(walk.small(state)?);
-        Some(Point::named(label, Interval::of_means(&times)))
-    };
+    let named = |state: PageCache, label: &str| Some(Point::named(label, mean_us(walk.small(state)?)));
     let points: Vec<Point> = [named(PageCache::Empty, "not in memory"), named(PageCache::Warm, "in memory")]
         .into_iter()
         .flatten()
@@ -88,6 +85,12 @@ fn small_writes(walk: &Walk) -> Option<Picture> {
     })
 }
 
+/// Mean time of a call in microseconds.
+fn mean_us(cell: &ExperimentCell) -> Interval {
+    let Interval { value, low, high } = Interval::of_means(&call_ns(cell));
+    Interval { value: value / 1e3, low: low / 1e3, high: high / 1e3 }
+}
+
 /// Writes of whole pages anywhere, which read nothing.
 fn whole_pages(walk: &Walk) -> Option<Point> {
     let is_whole = |cell: &&&ExperimentCell| {
@@ -95,7 +98,7 @@ fn whole_pages(walk: &Walk) -> Option<Point> {
         workload.options.region.is_some() && workload.bs.0 >= super::cost::PAGE_BYTES
     };
     let cell = walk.cells.iter().find(is_whole)?;
-    Some(Point::named("a whole page, not in memory", Interval::of_means(&call_us(cell))))
+    Some(Point::named("a whole page, not in memory", mean_us(cell)))
 }
 
 fn advice(walk: &Walk) -> Option<Picture> {

@@ -38,8 +38,8 @@ pub struct BufferedRow {
     pub memory_mbps: Option<f64>,
     /// Share of the time that the closing flush took.
     pub flush_share: Option<f64>,
-    /// Mean time of a call, in microseconds.
-    pub call_us: f64,
+    /// Mean latency in nanoseconds.
+    pub latency_ns_mean: f64,
     /// Processor time a request charged to the process, in microseconds.
     pub charged_us: f64,
     /// The same by the soaker, so with what reads ahead and writes behind; `null` without its pass.

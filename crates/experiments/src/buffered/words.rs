@@ -50,7 +50,7 @@ fn small_write(found: &SmallWrite) -> String {
         _ if ratio.is_less() || !ratio.is_known() => "",
         _ => ", so that these runs cannot tell them apart",
     };
-    let [absent, present] = [found.absent_us, found.present_us].map(format::time_us);
+    let [absent, present] = [found.absent_ns, found.present_ns].map(format::time_ns);
     format!(
         "a write of {} into a page that is not in memory takes {absent}, and {present} into one that is: {}{judged}",
         size(found.bs_bytes),

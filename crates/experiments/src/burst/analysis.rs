@@ -68,10 +68,10 @@ fn row(data: &ExperimentData, scale: &Scale, cell: &ExperimentCell) -> BurstRow 
     }
 }
 
-/// The median latency of each run, in microseconds.
+/// The median latency of each run, in nanoseconds.
 pub(super) fn medians(cell: &ExperimentCell) -> Vec<f64> {
     let runs = cell.records.iter().filter(|record| record.latency.count() > 0);
-    runs.map(|record| record.latency.quantile_ns(0.5) as f64 / 1e3).collect()
+    runs.map(|record| record.latency.quantile_ns(0.5) as f64).collect()
 }
 
 /// Cells of one request for the same block at a time.
@@ -79,11 +79,11 @@ pub(super) fn one_at_a_time<'a>(data: &'a ExperimentData) -> impl Iterator<Item 
     data.sound().filter(|cell| is_again(cell) && cell.workload.iodepth == 1)
 }
 
-/// The line through the runs' median latencies over KiB.
+/// The line through the runs' median latencies in microseconds over KiB.
 pub(super) fn overhead(data: &ExperimentData) -> Option<LineFit> {
     let of_cell = |cell: &ExperimentCell| {
         let kib = cell.finding.bs_bytes as f64 / 1024.0;
-        medians(cell).into_iter().map(move |us| (kib, us)).collect::<Vec<_>>()
+        medians(cell).into_iter().map(move |ns| (kib, ns / 1e3)).collect::<Vec<_>>()
     };
     fit_line(&one_at_a_time(data).flat_map(of_cell).collect::<Vec<_>>())
 }
@@ -107,8 +107,8 @@ fn paused(cell: &ExperimentCell) -> Paused {
         (Pattern::Sequential, None) => Hit::Next,
         (Pattern::Random, None) => Hit::Any,
     };
-    let pause_us = cell.workload.options.thinktime.0 as f64 / 1e3;
-    let row = HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_us, us: value, low, high };
+    let pause_ns = cell.workload.options.thinktime.0;
+    let row = HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_ns, latency_ns_p50: value, low, high };
     Paused { row, medians }
 }
 
@@ -160,6 +160,8 @@ fn after_a_pause(hits: &[Paused]) -> Option<AfterAPause> {
         () if is_sooner(next, any) || is_sooner(same, any) => PauseVerdict::Sooner,
         () => PauseVerdict::NoCache,
     };
-    let [next_us, same_us, any_us] = [next, same, any].map(|one| one.row.us);
-    Some(AfterAPause { pause_us: small.pause_us, bs_bytes: small.bs_bytes, next_us, same_us, any_us, verdict })
+    let HitRow { bs_bytes, pause_ns, .. } = small;
+    let [latency_ns_p50_next, latency_ns_p50_same, latency_ns_p50_any] =
+        [next, same, any].map(|one| one.row.latency_ns_p50);
+    Some(AfterAPause { pause_ns, bs_bytes, latency_ns_p50_next, latency_ns_p50_same, latency_ns_p50_any, verdict })
 }

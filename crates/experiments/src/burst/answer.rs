@@ -42,16 +42,16 @@ pub struct MembersTogether {
 /// How long requests of the smallest size take after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AfterAPause {
-    /// The pause in microseconds.
-    pub pause_us: f64,
+    /// The pause in nanoseconds.
+    pub pause_ns: u64,
     /// Block size.
     pub bs_bytes: u64,
-    /// Median latency of the block that follows, in microseconds.
-    pub next_us: f64,
+    /// Median latency of the block that follows, in nanoseconds.
+    pub latency_ns_p50_next: f64,
     /// Of the block before.
-    pub same_us: f64,
+    pub latency_ns_p50_same: f64,
     /// Of any other.
-    pub any_us: f64,
+    pub latency_ns_p50_any: f64,
     /// What that shows.
     pub verdict: PauseVerdict,
 }

@@ -67,7 +67,8 @@ fn by_size(data: &ExperimentData) -> Option<Picture> {
         let bytes = cell.finding.bs_bytes as f64;
         Point::at(bytes / 1024.0, format::size(bytes), us)
     };
-    let measured = one_at_a_time(data).map(|cell| point(cell, Interval::of_means(&medians(cell)))).collect::<Vec<_>>();
+    let measured =
+        one_at_a_time(data).map(|cell| point(cell, micros(Interval::of_means(&medians(cell))))).collect::<Vec<_>>();
     let fitted =
         one_at_a_time(data).map(|cell| point(cell, Interval::exact(line.at(cell.finding.bs_bytes as f64 / 1024.0))));
     Some(Picture {
@@ -82,14 +83,20 @@ fn by_size(data: &ExperimentData) -> Option<Picture> {
     })
 }
 
+/// Nanoseconds as microseconds.
+fn micros(ns: Interval) -> Interval {
+    Interval { value: ns.value / 1e3, low: ns.low / 1e3, high: ns.high / 1e3 }
+}
+
 fn by_hit(rows: &[HitRow]) -> Option<Picture> {
     let line = |name: &str, hit| Line {
         name: name.to_string(),
         points: rows
             .iter()
             .filter(|row| row.hit == hit)
-            .map(|HitRow { bs_bytes, us, low, high, .. }| {
-                Point::named(format::size(*bs_bytes as f64), Interval { value: *us, low: *low, high: *high })
+            .map(|HitRow { bs_bytes, latency_ns_p50: value, low, high, .. }| {
+                let ns = Interval { value: *value, low: *low, high: *high };
+                Point::named(format::size(*bs_bytes as f64), micros(ns))
             })
             .collect(),
     };

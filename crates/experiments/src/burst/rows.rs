@@ -64,10 +64,10 @@ pub struct HitRow {
     pub hit: Hit,
     /// Block size.
     pub bs_bytes: u64,
-    /// The pause in microseconds.
-    pub pause_us: f64,
-    /// Median latency in microseconds, the mean over runs.
-    pub us: f64,
+    /// The pause in nanoseconds.
+    pub pause_ns: u64,
+    /// Median latency in nanoseconds, the mean over runs.
+    pub latency_ns_p50: f64,
     /// Lower end of its 95% interval.
     pub low: f64,
     /// Upper end.

@@ -136,8 +136,8 @@ fn what_comes_sooner_after_a_pause_is_said_only_where_runs_carry_it() {
     let of = |same_us| findings(100.0, same_us);
     let hits = of(90.0).rows.burst.hits;
     assert_eq!(hits.iter().map(|row| row.hit).collect::<Vec<_>>(), [Hit::Same, Hit::Next, Hit::Any]);
-    near(hits[0].us, 90.0);
-    assert_eq!(hits[0].pause_us, 10_000.0);
+    near(hits[0].latency_ns_p50 / 1e3, 90.0);
+    assert_eq!(hits[0].pause_ns, 10_000_000);
     let answer = |same_us| of(same_us).experiments[0].answer.clone();
     assert!(answer(90.0).ends_with(": reading on is sooner than reading again."), "{}", answer(90.0));
     assert!(answer(40.0).ends_with(": reading again is sooner than reading on."), "{}", answer(40.0));

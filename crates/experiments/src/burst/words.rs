@@ -78,7 +78,9 @@ fn after_a_pause(found: &AfterAPause) -> String {
         PauseVerdict::Sooner => "",
         PauseVerdict::NoCache => ": these runs show no cache",
     };
-    let [pause, next, same, any] = [found.pause_us, found.next_us, found.same_us, found.any_us].map(format::time_us);
+    let pause = format::time_ns(found.pause_ns as f64);
+    let [next, same, any] =
+        [found.latency_ns_p50_next, found.latency_ns_p50_same, found.latency_ns_p50_any].map(format::time_ns);
     format!(
         "after {pause} of nothing, {} that come next take {next}, the same again {same} and any others {any}{judged}",
         size(found.bs_bytes)

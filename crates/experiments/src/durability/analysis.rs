@@ -67,7 +67,7 @@ impl<'a> Writes<'a> {
 
     fn row(&self, cell: &'a ExperimentCell<'a>) -> DurabilityRow {
         let (workload, finding) = (&cell.workload, &cell.finding);
-        let sync_us = |quantile: f64| syncs_us(cell, quantile).map(|runs| Interval::of_means(&runs).value);
+        let sync_ns = |quantile: f64| syncs_ns(cell, quantile).map(|runs| Interval::of_means(&runs).value);
         DurabilityRow {
             cache: workload.cache,
             fdatasync: workload.options.fdatasync,
@@ -78,10 +78,10 @@ impl<'a> Writes<'a> {
             low: finding.mbps.low,
             high: finding.mbps.high,
             iops: finding.iops,
-            p50_us: finding.latency_ns.p50 as f64 / 1e3,
-            p99_us: finding.latency_ns.p99 as f64 / 1e3,
-            sync_p50_us: sync_us(0.5),
-            sync_p99_us: sync_us(0.99),
+            latency_ns_p50: finding.latency_ns.p50,
+            latency_ns_p99: finding.latency_ns.p99,
+            sync_ns_p50: sync_ns(0.5),
+            sync_ns_p99: sync_ns(0.99),
             of_plain: self.of_plain(cell).map(|ratio| ratio.interval),
         }
     }
@@ -144,12 +144,12 @@ impl<'a> Writes<'a> {
         let single = |cell: &&&ExperimentCell| cell.workload.options.fdatasync == 1;
         let cell =
             [Cache::Device, Cache::Both].into_iter().find_map(|cache| self.flushed(cache).iter().find(single).copied());
-        let (median, late) = (syncs_us(cell?, 0.5)?, syncs_us(cell?, 0.99)?);
+        let (median, late) = (syncs_ns(cell?, 0.5)?, syncs_ns(cell?, 0.99)?);
         Some(FlushTime {
-            p50_us: Interval::of_means(&median).value,
-            p99_us: Interval::of_means(&late).value,
-            least_p50_us: median.iter().copied().fold(f64::INFINITY, f64::min),
-            most_p50_us: median.iter().copied().fold(0.0, f64::max),
+            ns_p50: Interval::of_means(&median).value,
+            ns_p99: Interval::of_means(&late).value,
+            ns_p50_least: median.iter().copied().fold(f64::INFINITY, f64::min),
+            ns_p50_most: median.iter().copied().fold(0.0, f64::max),
         })
     }
 
@@ -164,9 +164,9 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// This quantile of what flushes between writes took in each plain run, in microseconds; `None` where there was none.
-pub(super) fn syncs_us(cell: &ExperimentCell, quantile: f64) -> Option<Vec<f64>> {
+/// This quantile of what flushes between writes took in each plain run, in nanoseconds; `None` where there was none.
+pub(super) fn syncs_ns(cell: &ExperimentCell, quantile: f64) -> Option<Vec<f64>> {
     let flushed = cell.records.iter().filter(|record| record.run.pass == Pass::Plain && record.syncs.count() > 0);
-    let each: Vec<f64> = flushed.map(|record| record.syncs.quantile_ns(quantile) as f64 / 1e3).collect();
+    let each: Vec<f64> = flushed.map(|record| record.syncs.quantile_ns(quantile) as f64).collect();
     (!each.is_empty()).then_some(each)
 }

@@ -60,14 +60,14 @@ pub struct SharedFlush {
 /// What a flush after a single write takes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FlushTime {
-    /// Median in microseconds, the mean over runs.
-    pub p50_us: f64,
+    /// Median in nanoseconds, the mean over runs.
+    pub ns_p50: f64,
     /// 99th percentile, likewise.
-    pub p99_us: f64,
+    pub ns_p99: f64,
     /// The least median of a run.
-    pub least_p50_us: f64,
+    pub ns_p50_least: f64,
     /// The largest.
-    pub most_p50_us: f64,
+    pub ns_p50_most: f64,
 }
 
 /// What writes keep without the device's write cache.

@@ -4,7 +4,7 @@ use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::{Cache, Switch, Workload};
 use halfpower_text::{cache_word, format};
 
-use super::analysis::{Writes, syncs_us};
+use super::analysis::{Writes, syncs_ns};
 use super::rows::Rows;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -63,7 +63,10 @@ impl Drawn<'_> {
     }
 
     fn flushes(&self) -> Option<Picture> {
-        let median = |cell: &ExperimentCell| syncs_us(cell, 0.5).map(|runs| Interval::of_means(&runs));
+        let median = |cell: &ExperimentCell| {
+            let us = |ns: Vec<f64>| ns.iter().map(|ns| ns / 1e3).collect::<Vec<f64>>();
+            syncs_ns(cell, 0.5).map(|runs| Interval::of_means(&us(runs)))
+        };
         self.lines("Median time of an fdatasync", Axis::log("µs"), &median)
     }
 

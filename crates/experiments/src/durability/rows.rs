@@ -32,14 +32,14 @@ pub struct DurabilityRow {
     pub high: f64,
     /// Writes a second.
     pub iops: f64,
-    /// Median latency of a write in microseconds, flushes between writes not in it.
-    pub p50_us: f64,
+    /// Median latency of a write in nanoseconds, flushes between writes not in it.
+    pub latency_ns_p50: u64,
     /// 99th percentile of it.
-    pub p99_us: f64,
-    /// Median time of an fdatasync between writes, the mean over runs.
-    pub sync_p50_us: Option<f64>,
+    pub latency_ns_p99: u64,
+    /// Median time of an fdatasync between writes in nanoseconds, the mean over runs.
+    pub sync_ns_p50: Option<f64>,
     /// 99th percentile of it, likewise.
-    pub sync_p99_us: Option<f64>,
+    pub sync_ns_p99: Option<f64>,
     /// Throughput as a share of the same writes without the promise.
     pub of_plain: Option<Interval>,
 }

@@ -68,9 +68,9 @@ fn sharing(found: &[SharedFlush], flush: Option<&FlushTime>) -> Option<String> {
 }
 
 fn flush_time(found: &FlushTime) -> String {
-    let FlushTime { p50_us, p99_us, least_p50_us, most_p50_us } = *found;
-    let [median, late, least, most] = [p50_us, p99_us, least_p50_us, most_p50_us].map(format::time_us);
-    let range = match most_p50_us > WIDE * least_p50_us {
+    let FlushTime { ns_p50, ns_p99, ns_p50_least, ns_p50_most } = *found;
+    let [median, late, least, most] = [ns_p50, ns_p99, ns_p50_least, ns_p50_most].map(format::time_ns);
+    let range = match ns_p50_most > WIDE * ns_p50_least {
         true => format!(" ({least} to {most} in the runs)"),
         false => String::new(),
     };

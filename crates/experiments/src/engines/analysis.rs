@@ -68,8 +68,8 @@ fn row(cell: &ExperimentCell) -> EngineRow {
         low,
         high,
         iops: finding.iops,
-        p50_us: finding.latency_ns.p50 as f64 / 1e3,
-        p99_us: finding.latency_ns.p99 as f64 / 1e3,
+        latency_ns_p50: finding.latency_ns.p50,
+        latency_ns_p99: finding.latency_ns.p99,
         charged_us: finding.charged_us,
         soaker_us: finding.soaker_us,
     }
@@ -88,7 +88,7 @@ fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
     EnginesAnswer {
         busy: busiest.map(|(work, rows)| busy(work, rows, scale)),
         polling: busiest.map_or(Vec::new(), |(_, rows)| polling(rows)),
-        soonest: idlest.map(|(_, rows)| best(rows, |row| -row.p50_us, |_, _| false)),
+        soonest: idlest.map(|(_, rows)| best(rows, |row| -(row.latency_ns_p50 as f64), |_, _| false)),
         buffered: buffered.map_or(Vec::new(), |(_, rows)| rows.iter().map(|measured| measured.row).collect()),
         only: only.map(|measured| measured.row),
     }

@@ -35,7 +35,7 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     };
     vec![
         bars("Requests a second", "IOPS", &|row| Some(rate(row))),
-        bars("Median latency", "µs", &|row| Some(Interval::exact(row.p50_us))),
+        bars("Median latency", "µs", &|row| Some(Interval::exact(row.latency_ns_p50 as f64 / 1e3))),
         bars("Processor time a request, charged", "µs", &|row| Some(Interval::exact(row.charged_us))),
         bars("Processor time a request, by the soaker", "µs", &|row| row.soaker_us.map(Interval::exact)),
     ]

@@ -31,10 +31,10 @@ pub struct EngineRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Median latency in microseconds.
-    pub p50_us: f64,
+    /// Median latency in nanoseconds.
+    pub latency_ns_p50: u64,
     /// 99th percentile of the latency.
-    pub p99_us: f64,
+    pub latency_ns_p99: u64,
     /// Processor time a request charged to the process, in microseconds.
     pub charged_us: f64,
     /// The same by the soaker, so with interrupts and kernel threads; `null` without its pass.

@@ -62,7 +62,7 @@ fn rows_are_what_each_engine_was_made_with() {
             let cost = halfpower_model::processor_time(&disk, 1_000, 1_000 * work.0);
             assert!(near(row.charged_us, cost.charged_ns as f64 / 1e6), "{row:?}, {cost:?}");
             assert!(near(row.soaker_us.unwrap(), (cost.charged_ns + cost.unseen_ns) as f64 / 1e6), "{row:?}, {cost:?}");
-            assert!(row.p50_us <= row.p99_us && row.low <= row.mbps && row.mbps <= row.high);
+            assert!(row.latency_ns_p50 <= row.latency_ns_p99 && row.low <= row.mbps && row.mbps <= row.high);
         }
     }
 }

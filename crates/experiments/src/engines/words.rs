@@ -51,7 +51,7 @@ fn polling(costs: &[PollingCost]) -> Option<String> {
 }
 
 fn soonest(found: &BestEngines) -> String {
-    let time = format::time_us(found.best.p50_us);
+    let time = format::time_ns(found.best.latency_ns_p50 as f64);
     format!("One at a time, {} soonest: {time} in the median.", verb(found, "answer"))
 }
 

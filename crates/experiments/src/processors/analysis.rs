@@ -34,7 +34,7 @@ fn row(cell: &ExperimentCell) -> ProcessorRow {
         low: finding.mbps.low,
         high: finding.mbps.high,
         iops: finding.iops,
-        p50_us: finding.latency_ns.p50 as f64 / 1e3,
+        latency_ns_p50: finding.latency_ns.p50,
         charged_us: finding.charged_us,
         soaker_us: finding.soaker_us,
     }

@@ -33,8 +33,8 @@ pub struct ProcessorRow {
     pub high: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Median latency in microseconds.
-    pub p50_us: f64,
+    /// Median latency in nanoseconds.
+    pub latency_ns_p50: u64,
     /// Processor time a request charged to the process, in microseconds.
     pub charged_us: f64,
     /// The same by the soaker, so with interrupts and kernel threads; `null` without its pass.

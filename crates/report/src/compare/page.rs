@@ -140,7 +140,7 @@ fn tiles(comparison: &Comparison) -> Vec<Markup> {
     let of: [(&str, PathFigure); 3] = [
         ("Throughput", |path| Some(path.throughput_mbps)),
         ("Cost a request", |path| path.charged_us),
-        ("p99 latency", |path| path.p99_us),
+        ("p99 latency", |path| path.latency_ns_p99),
     ];
     for (what, figure) in of {
         let changes =
@@ -268,7 +268,7 @@ fn charts(comparison: &Comparison) -> Markup {
         section #tail {
             h2 { "How the slowest requests change" }
             p.lead { "The change of the 99th percentile of latency in percent, drawn as that of throughput." }
-            (multiples(&paths, "tail", "the change of p99 latency over block size and depth", |cell| cell.p99_us))
+            (multiples(&paths, "tail", "the change of p99 latency over block size and depth", |cell| cell.latency_ns_p99))
         }
     }
 }

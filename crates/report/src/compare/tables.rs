@@ -51,7 +51,7 @@ pub(crate) fn path_table(comparison: &Comparison) -> Markup {
                 td.number { (number(path.peak_mbps.a)) small { (at(&path.peak_at_a)) } }
                 td.number { (number(path.peak_mbps.b)) small { (at(&path.peak_at_b)) } }
                 (changed(Some(path.peak_mbps)))
-                (changed(path.p99_us))
+                (changed(path.latency_ns_p99))
                 (changed(path.charged_us))
             }
         }
@@ -134,7 +134,7 @@ pub(crate) fn cell_list(comparison: &Comparison) -> Markup {
                 td.number { (number(cell.mbps.a)) }
                 td.number { (number(cell.mbps.b)) }
                 (changed(Some(cell.mbps)))
-                (changed(cell.p99_us))
+                (changed(cell.latency_ns_p99))
                 (changed(cell.charged_us))
             }
         }

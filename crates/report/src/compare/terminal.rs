@@ -235,7 +235,7 @@ fn cells(comparison: &Comparison) -> Part {
             &number(cell.mbps.a),
             &number(cell.mbps.b),
             &short(Some(cell.mbps)),
-            &short(cell.p99_us),
+            &short(cell.latency_ns_p99),
             &short(cell.charged_us),
         ])
     }));

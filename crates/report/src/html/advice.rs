@@ -36,7 +36,7 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
             dl.figures {
                 div { dt { "Throughput" } dd { (mbps(advice.mbps)) } }
                 div { dt { "Of the best" } dd { (share(advice.share_of_peak)) } }
-                div { dt { "p99 latency" } dd { (span(advice.p99_us)) } }
+                div { dt { "p99 latency" } dd { (span(advice.latency_ns_p99 as f64 / 1e3)) } }
                 div { dt { "Processor" } dd { (number(advice.cpu_ms_per_mb)) " ms/MB" } }
             }
             (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
@@ -132,7 +132,7 @@ mod tests {
             mbps: 100.0,
             share_of_peak: 1.0,
             cpu_ms_per_mb: 0.1,
-            p99_us: 100.0,
+            latency_ns_p99: 100_000,
             best: FastestCell {
                 cell: CellSettings {
                     pattern: Pattern::Random,

@@ -61,7 +61,7 @@ fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
     for (place, cell) in told["cells"].as_array_mut().into_iter().flatten().enumerate() {
         let series = if charted.contains(&place) { drawn_series(&findings.cells[place]) } else { (Vec::new(), 0.0) };
         cell["series_mbps"] = json!(series.0);
-        cell["series_step_ms"] = json!(series.1);
+        cell["series_step_ns"] = json!(series.1 * 1e6);
         let members = cell.as_object_mut().expect("a cell is an object");
         for name in ["run_mbps", "run_charged_us", "noise", "unsteady", "unsteady_why"] {
             members.remove(name);

@@ -175,7 +175,7 @@ mod tests {
             mbps: 100.0,
             share_of_peak: 1.0,
             cpu_ms_per_mb: 0.1,
-            p99_us: 100.0,
+            latency_ns_p99: 100_000,
             best: FastestCell {
                 cell: CellSettings {
                     pattern: rw.pattern(),

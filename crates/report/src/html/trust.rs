@@ -32,7 +32,7 @@ fn is_flagged(cell: &CellFinding) -> bool {
 pub fn drawn_series(cell: &CellFinding) -> (Vec<f64>, f64) {
     let together = cell.series_mbps.len().div_ceil(MOST_STEPS).max(1);
     let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len() as f64;
-    (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ms * together as f64)
+    (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ns as f64 / 1e6 * together as f64)
 }
 
 /// The section with their charts; nothing where every cell is steady.

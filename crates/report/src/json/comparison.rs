@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::words::{compare, compare_notes, settings};
 
 /// Version of the layout of this object; it rises where a key goes away or changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What `halfpower compare --json` prints.
 ///
-/// Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times microseconds. What is not
+/// Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times as each name says. What is not
 /// known is `null`. Codes are for programs and stay; texts are for people and may be reworded.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonDocument<'a> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::words::{advice, bottleneck, levels, settings, unsteady, verdict, warnings};
 
 /// Version of the layout of this object; it rises where a key goes away or changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What `halfpower report --json` prints.
 ///

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::Workload;
-use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
+use halfpower_text::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_text::path_words;
 
 use super::screen::{Item, Noun, Section, Tone, cut};
@@ -138,7 +138,7 @@ fn advice(findings: &Findings) -> Section {
             number(advice.mbps),
             percent(advice.share_of_peak),
             two_digits(advice.cpu_ms_per_mb),
-            time_us(advice.p99_us),
+            time_ns(advice.latency_ns_p99 as f64),
         ]
     };
     let heading = ["What to set", "", "MB/s", "of the best", "CPU ms a MB", "p99"].map(str::to_string).to_vec();

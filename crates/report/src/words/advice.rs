@@ -19,7 +19,7 @@ pub(crate) fn sentence(advice: &Advice) -> String {
         format::mbps(advice.mbps),
         share(advice),
         format::two_digits(advice.cpu_ms_per_mb),
-        format::time_us(advice.p99_us),
+        format::time_ns(advice.latency_ns_p99 as f64),
     )
 }
 

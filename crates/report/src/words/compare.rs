@@ -1,7 +1,7 @@
 //! Says whether two studies differ, where, and by how much.
 
 use halfpower_analyse::{CellComparison, Change, Comparison, ConditionCase, Outcome, PathComparison, Quantity};
-use halfpower_text::format::{mbps, time_us, two_digits};
+use halfpower_text::format::{mbps, time_ns, time_us, two_digits};
 
 use super::settings::{cell, path};
 
@@ -134,7 +134,7 @@ fn largest_words(cell: &CellComparison) -> String {
     let is = |change: Option<Change>| change.is_some() && change == largest;
     let (name, say): (&str, fn(f64) -> String) = match cell {
         cell if is(Some(cell.mbps)) => ("throughput", mbps),
-        cell if is(cell.p99_us) => ("p99 latency", time_us),
+        cell if is(cell.latency_ns_p99) => ("p99 latency", time_ns),
         _ => ("cost a request", time_us),
     };
     largest.map_or(String::new(), |change| {
@@ -159,7 +159,7 @@ fn others(comparison: &Comparison) -> Option<String> {
         })
     };
     let parts: Vec<String> =
-        [part("processor time a request", |path| path.charged_us), part("p99 latency", |path| path.p99_us)]
+        [part("processor time a request", |path| path.charged_us), part("p99 latency", |path| path.latency_ns_p99)]
             .into_iter()
             .flatten()
             .collect();

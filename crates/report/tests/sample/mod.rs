@@ -91,7 +91,7 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         short_transfers: 0,
         cached: false,
         series_mbps: vec![mbps; 3],
-        series_step_ms: 100.0,
+        series_step_ns: 100_000_000,
         run_mbps: vec![mbps * 0.99, mbps, mbps * 1.01],
         run_charged_us: vec![3.0; 3],
         steady: true,
@@ -160,7 +160,7 @@ fn advice(rw: Direction, pattern: Pattern) -> Advice {
         mbps: 1750.0,
         share_of_peak: 0.97,
         cpu_ms_per_mb: 0.024,
-        p99_us: 640.0,
+        latency_ns_p99: 640_000,
         best: fastest(),
         is_best: false,
     }
