@@ -13,9 +13,10 @@ use crate::corroboration::noise;
 use crate::judged::Judged;
 use crate::ladder::narrowest_pap;
 use crate::mean::{quotient, some_mean};
+use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
 use crate::processor_time::Processors;
-use crate::{CellFinding, CellSettings, Interval, LatencySummary, PathLevel, PathSettings};
+use crate::{CellFinding, CellSettings, Interval, LatencySummary, Objection, PathLevel, PathSettings, Unsteady};
 
 /// What makes two runs the same cell, in the order in which cells are listed.
 type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
@@ -63,9 +64,23 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> 
     groups.values_mut().for_each(|runs| {
         runs.sort_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
     });
-    let mut cells: Vec<Gathered> = groups.iter().filter_map(|(key, runs)| cell(key, runs)).collect();
+    let limits = paced(records.iter().filter(|record| record.run.walks()));
+    let of_group = |(key, mut runs): (Key, Vec<&Record>)| {
+        let cut = keep_whole_waves(&limits, &mut runs);
+        cell(&key, &runs).map(|cell| without_waves(cell, cut))
+    };
+    let mut cells: Vec<Gathered> = groups.into_iter().filter_map(of_group).collect();
     mark_cached(levels, &mut cells);
     cells
+}
+
+/// The cell, marked where the windows of all its runs cut the waves that its direction comes in.
+fn without_waves(cell: Gathered, cut: Option<Paced>) -> Gathered {
+    let Some(paced) = cut else { return cell };
+    let objection = Objection::CutsWaves { period_s: paced.period_ns as f64 / 1e9 };
+    let runs = cell.finding.run_mbps.len();
+    let unsteady = Some(Unsteady { objection, unsteady_runs: runs, runs });
+    Gathered { finding: CellFinding { steady: false, unsteady, ..cell.finding }, ..cell }
 }
 
 /// The runs of one workload as a cell, also where they are of an experiment that turns more than the usual axes.

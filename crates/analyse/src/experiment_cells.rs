@@ -7,6 +7,7 @@ use halfpower_spec::{EngineName, Experiment, Pass, Workload};
 
 use crate::CellFinding;
 use crate::cells::{cell_of, counts};
+use crate::paced::{keep_whole_waves, paced};
 
 /// All runs of one workload of an experiment.
 pub struct ExperimentCell<'a> {
@@ -32,8 +33,10 @@ pub fn experiment_cells(experiment: Experiment, records: &[Record]) -> Vec<Exper
     for record in records.iter().filter(|record| record.run.experiment == Some(experiment)) {
         groups.entry((record.run.workload, record.engine)).or_default().push(record);
     }
+    let limits = paced(records.iter().filter(|record| record.run.experiment == Some(experiment)));
     let mut cells = Vec::new();
     for ((workload, engine), mut records) in groups {
+        keep_whole_waves(&limits, &mut records);
         records.sort_by_key(|record| (record.run.pass, record.run.repeat));
         if let Some(finding) = cell_of(&workload, engine, &records) {
             cells.push(ExperimentCell { workload, finding, records });

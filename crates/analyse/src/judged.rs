@@ -8,7 +8,7 @@ use halfpower_record::Record;
 use crate::Unsteady;
 use crate::mean::some_mean;
 use crate::steady::{Burst, Steadiness, judge};
-use crate::waves::between_waves;
+use crate::waves::waves_after;
 
 /// Effect on a run's rate below which nothing is trimmed: it would not be seen.
 const WORTH_TRIMMING: f64 = 0.01;
@@ -101,11 +101,11 @@ fn rate(record: &Record, run: &Steadiness) -> (f64, f64) {
     let rest_bytes = record.bytes as f64 - cut_bytes;
     let block_bytes = record.run.workload.bs.0;
     let matters = |mbps: f64| (mbps / whole.0 - 1.0).abs() > WORTH_TRIMMING;
-    if cut == 0
-        && record.flush_ns == 0
-        && let Some(waves) = between_waves(&record.series, block_bytes).filter(|waves| matters(waves.mbps))
+    let waves = waves_after(&record.series, cut, block_bytes).filter(|_| record.flush_ns == 0);
+    if let Some((mbps, lasts_ns)) = waves.and_then(|waves| Some((waves.mbps?, waves.lasts_ns)))
+        && matters(mbps)
     {
-        return (waves.mbps, 1.0 - (waves.lasts_ns as f64 / record.elapsed_ns as f64).min(1.0));
+        return (mbps, 1.0 - (lasts_ns as f64 / record.elapsed_ns as f64).min(1.0));
     }
     if cut == 0 || !run.steady || record.flush_ns > 0 || rest_ns <= 0.0 || rest_bytes <= 0.0 {
         return whole;

@@ -26,6 +26,7 @@ mod levels;
 mod limits;
 mod mean;
 mod measured_ceilings;
+mod paced;
 mod path;
 mod path_model;
 pub mod policy;
@@ -82,6 +83,7 @@ pub use stopped_by::{
 };
 pub use unsteady::{Objection, Unsteady};
 pub use warning::Warning;
+pub use waves::{Waves, waves};
 
 use bottleneck::JudgedStudy;
 use path::{MeasuredPath, paths};

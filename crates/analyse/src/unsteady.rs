@@ -44,4 +44,9 @@ pub enum Objection {
         /// Mean of the fastest.
         high_mbps: f64,
     },
+    /// Requests complete in waves, and its windows hold too few of them.
+    CutsWaves {
+        /// From one wave to the next, in seconds.
+        period_s: f64,
+    },
 }

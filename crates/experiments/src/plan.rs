@@ -34,12 +34,14 @@ pub struct PlannedCell {
     pub passes: &'static [Pass],
     /// Runs of each pass; `None` is what the question asks for.
     pub repeats: Option<u32>,
+    /// Usual windows that a run of it lasts; more than one makes it as long as the budget lets it be.
+    pub windows: u32,
 }
 
 impl PlannedCell {
     /// A cell of plain runs alone.
     pub fn plain(workload: Workload) -> Self {
-        Self { workload, passes: &[Pass::Plain], repeats: None }
+        Self { workload, passes: &[Pass::Plain], repeats: None, windows: 1 }
     }
 }
 

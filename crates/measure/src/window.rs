@@ -25,6 +25,11 @@ const ERROR_KINDS: usize = 16;
 /// Most steps of a series that are kept: two hours of the longest.
 const MOST_STEPS: u64 = 1 << 16;
 
+/// The longest step, as long as a window has no more than so many of them: limits hand out slices of 100 ms, which
+/// have to be seen apart.
+const LONGEST_STEP_NS: u64 = 25_000_000;
+const LONG_STEPS: u64 = 4_000;
+
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
 
@@ -124,7 +129,7 @@ impl<'a> Window<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let slots = depth as usize;
-        let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, 100_000_000);
+        let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, LONGEST_STEP_NS).max(terms.runtime.0 / LONG_STEPS);
         let tally = Tally {
             errors: Vec::with_capacity(ERROR_KINDS),
             step_ns,

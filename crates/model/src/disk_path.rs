@@ -4,16 +4,18 @@
 //! for (fixed + length / rate) x jitter / speed. It then passes the limiter, in order of arrival there. The limiter
 //! has been carrying the bytes while the disk moved them (cut-through), so a request leaves at
 //! max(served, left before + max(length / shared, 1 / iops) / speed): alone it loses nothing, and a stream of them
-//! is paced by the limiter.
+//! is paced by the limiter. With a credit or slices it may leave sooner (`bucket.rs`).
 //!
 //! The limiter is worked out when a request leaves and not when it is submitted, because a short request that is
 //! submitted later may arrive there first. Until the clock reaches a moment, no one can know who arrives by then.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use halfpower_spec::SimulatedDisk;
 
+use crate::bucket::{Buckets, Use};
 use crate::prediction;
 use crate::variation::{self, Jitter};
 use crate::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
@@ -26,7 +28,7 @@ const PS_PER_S: f64 = 1e12;
 struct Served {
     at: Moment,
     sequence: u64,
-    limited_ps: u64,
+    takes: Use,
     token: u32,
     bytes: u32,
 }
@@ -49,8 +51,9 @@ pub struct DiskPath {
     free: BinaryHeap<Reverse<Moment>>,
     limited_ps_per_byte: f64,
     limited_ps_per_request: f64,
-    /// When the limiter last let a request go.
-    limiter_free: Moment,
+    limits: Buckets,
+    /// Where the limits are kept when the run is over.
+    kept: Option<Arc<Mutex<Buckets>>>,
     served: BinaryHeap<Reverse<Served>>,
     flushes: Vec<WaitingFlush>,
     jitter: Jitter,
@@ -72,7 +75,8 @@ impl DiskPath {
             free: BinaryHeap::new(),
             limited_ps_per_byte: disk.shared.map_or(0.0, |shared| PS_PER_S / shared.0 / speed),
             limited_ps_per_request: disk.iops.map_or(0.0, |iops| PS_PER_S / iops / speed),
-            limiter_free: Moment::default(),
+            limits: Buckets::new(disk),
+            kept: None,
             served: BinaryHeap::new(),
             flushes: Vec::new(),
             jitter: Jitter::new(disk.jitter, disk.correlation, generator),
@@ -80,6 +84,14 @@ impl DiskPath {
             requests: 0,
             bytes: 0,
         }
+    }
+
+    /// The same with the limits as `kept` has them, where they are left when the run is over.
+    #[must_use]
+    pub fn keeping(mut self, kept: Arc<Mutex<Buckets>>) -> Self {
+        self.limits = *kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.kept = Some(kept);
+        self
     }
 
     /// The moment at which the disk that is free first has served a request for `span_ps`.
@@ -102,9 +114,12 @@ impl DiskPath {
         let bytes = self.disk.size.0.saturating_sub(request.offset).min(u64::from(request.length)) as u32;
         let length = f64::from(bytes);
         let span_ps = ((self.fixed_ps + length * self.ps_per_byte) * self.jitter.next_factor()).round() as u64;
-        let limited_ps = (length * self.limited_ps_per_byte).max(self.limited_ps_per_request).round() as u64;
+        let takes = Use {
+            bytes_ps: (length * self.limited_ps_per_byte).round() as u64,
+            requests_ps: self.limited_ps_per_request.round() as u64,
+        };
         let at = self.take_disk(now, span_ps);
-        self.served.push(Reverse(Served { at, sequence: self.sequence, limited_ps, token: request.token, bytes }));
+        self.served.push(Reverse(Served { at, sequence: self.sequence, takes, token: request.token, bytes }));
     }
 
     fn submit_flush(&mut self, now: Moment, token: u32) {
@@ -119,7 +134,7 @@ impl DiskPath {
     fn serve_flush(&mut self, now: Moment, flush: WaitingFlush) {
         let at = now.after_ps((self.fixed_ps * self.jitter.next_factor()).round() as u64);
         let WaitingFlush { sequence, token, .. } = flush;
-        self.served.push(Reverse(Served { at, sequence, limited_ps: 0, token, bytes: 0 }));
+        self.served.push(Reverse(Served { at, sequence, takes: Use::default(), token, bytes: 0 }));
     }
 
     /// Tells the waiting flushes that the request `sequence` left at `at`.
@@ -134,7 +149,15 @@ impl DiskPath {
     }
 
     fn leaves(&self, next: &Served) -> Moment {
-        next.at.max(self.limiter_free.after_ps(next.limited_ps))
+        self.limits.passes(next.at, next.takes)
+    }
+}
+
+impl Drop for DiskPath {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = self.limits;
+        }
     }
 }
 
@@ -155,8 +178,8 @@ impl PathModel for DiskPath {
         let Reverse(next) = self.served.pop()?;
         let at = self.leaves(&next);
         // A flush carries nothing, so it does not hold the limiter up.
-        if next.limited_ps > 0 {
-            self.limiter_free = at;
+        if next.takes.any() {
+            self.limits.pass(at, next.takes);
         }
         self.requests += 1;
         self.bytes += u64::from(next.bytes);

@@ -9,6 +9,7 @@
 //!   [`Setting`] says. The machines of two published studies ship as [`systems`].
 //! - [`FittedPath`], the path of a [`Fitted`] device: a model fitted to a study.
 
+mod bucket;
 mod disk_path;
 mod fate;
 mod fitted;
@@ -21,6 +22,7 @@ mod stack;
 mod system;
 mod variation;
 
+pub use bucket::Buckets;
 pub use disk_path::DiskPath;
 pub use fate::{Fate, Fates};
 pub use fitted::{Fitted, FittedDevice, FittedShared, PathConstants};

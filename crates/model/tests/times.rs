@@ -1,8 +1,9 @@
 //! Checks completion times of a simulated path against times worked out by hand and by another method.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission};
+use halfpower_model::{Buckets, DiskPath, Moment, Operation, PathModel, Submission};
 use halfpower_spec::{Nanos, SimulatedDisk};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -171,4 +172,58 @@ fn working_the_limiter_out_late_changes_nothing() {
         // Each of a busy spell's requests may be rounded by a picosecond another way.
         assert!(left[&token].abs_diff(at) < 10_000, "request {token}: {} and {at}", left[&token]);
     }
+}
+
+/// Bytes of a single stream of requests that have left by `until`.
+fn left_by(path: &mut DiskPath, length: u32, until: Moment) -> u64 {
+    let (mut now, mut bytes) = (Moment::default(), 0);
+    loop {
+        path.submit(now, read(0, length));
+        let completed = path.pop().unwrap();
+        if completed.at > until {
+            return bytes;
+        }
+        (now, bytes) = (completed.at, bytes + u64::from(completed.bytes));
+    }
+}
+
+#[test]
+fn a_credit_passes_at_once_and_the_limit_afterwards() {
+    let bucket = "fixed=0us,rate=1GB/s,shared=50MB/s,credit=10MB,iops=100000,credit_ios=7";
+    let near = |found: u64, expected: f64| assert!((found as f64 / expected - 1.0).abs() < 0.01, "{found}, {expected}");
+    // C / (R - r) = 10 MB / 950 MB/s = 10.5 ms at the disk's own rate, then C + r t.
+    near(left_by(&mut path(bucket), 100_000, at_us(10_000)), 10e6);
+    near(left_by(&mut path(bucket), 100_000, at_us(1_000_000)), 60e6);
+    let requests = "fixed=1us,rate=100GB/s,iops=1000,credit_ios=500";
+    near(left_by(&mut path(requests), 1000, at_us(1_000_000)), 1000.0 * 1500.0);
+}
+
+#[test]
+fn a_credit_that_was_spent_is_spent_in_the_next_run_too_and_fills_while_nobody_asks() {
+    let disk = SimulatedDisk::from_constants("fixed=0us,rate=1GB/s,shared=50MB/s,credit=10MB").unwrap();
+    let kept = Arc::new(Mutex::new(Buckets::new(&disk)));
+    let next_run = |begins_us: u64| {
+        let mut path = DiskPath::new(&disk, 1).keeping(Arc::clone(&kept));
+        let begins = at_us(begins_us);
+        (0..300).for_each(|token| path.submit(begins, read(token, 100_000)));
+        let left = drain(&mut path);
+        let soon = left.iter().filter(|(_, us)| *us < begins_us + 100_000).count() as f64 * 1e5;
+        (soon, left.last().unwrap().1)
+    };
+    // 30 MB: the credit, and what 0.1 s let through; it is all gone when the last has left.
+    let (first, ended_us) = next_run(0);
+    assert!((first / 15e6 - 1.0).abs() < 0.02, "{first}");
+    let (second, ended_us) = next_run(ended_us);
+    assert!((second / 5e6 - 1.0).abs() < 0.04, "{second}");
+    // 0.1 s of rest fill 5 MB.
+    let (third, _) = next_run(ended_us + 100_000);
+    assert!((third / 10e6 - 1.0).abs() < 0.03, "{third}");
+}
+
+#[test]
+fn slices_pass_as_they_begin() {
+    let path = || path("fixed=0us,rate=10GB/s,shared=50MB/s,slice=100ms");
+    let at = |us| left_by(&mut path(), 100_000, at_us(us)) / 100_000;
+    // A request whose time ends with a slice belongs to the next.
+    assert_eq!([50_000, 99_000, 150_000, 950_000].map(at), [49, 49, 99, 499]);
 }

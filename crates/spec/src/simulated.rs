@@ -20,6 +20,12 @@ pub struct SimulatedDisk {
     pub shared: Option<Rate>,
     /// Requests a second that the whole path accepts (a cloud volume's I/O limit).
     pub iops: Option<f64>,
+    /// Bytes that may pass `shared` at once after a rest, beyond its rate (a cloud volume's burst credit).
+    pub credit: Bytes,
+    /// Requests that may pass `iops` at once after a rest.
+    pub credit_ios: u64,
+    /// Slices of time in which both limits hand out what they let through; 0 is evenly (a control group's are 100 ms).
+    pub slice: Nanos,
     /// Relative standard deviation from run to run: the same for all requests of a run.
     pub noise: f64,
     /// Relative standard deviation from request to request within a run.
@@ -50,6 +56,9 @@ impl Default for SimulatedDisk {
             disks: 1,
             shared: None,
             iops: None,
+            credit: Bytes(0),
+            credit_ios: 0,
+            slice: Nanos(0),
             noise: 0.0,
             jitter: 0.0,
             correlation: 0.0,
@@ -65,9 +74,11 @@ impl Default for SimulatedDisk {
 }
 
 /// The keys as they are written, each with the text of its value.
-const KEYS: &str =
-    "fixed, rate, disks, shared, iops, noise, jitter, correlation, cpu_fixed, cpu_per_kib, unseen, cpus, size, seed";
+const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, noise, jitter, correlation, cpu_fixed, \
+     cpu_per_kib, unseen, cpus, size, seed";
 
+/// The longest slice of a limit.
+const MOST_SLICE: Nanos = Nanos(10_000_000_000);
 /// The most disks of a simulated path.
 const MOST_DISKS: u32 = 1024;
 /// The most processors of a simulated host: each record has an entry for each of them.
@@ -126,6 +137,9 @@ impl SimulatedDisk {
             "disks" => self.disks = whole(value)?,
             "shared" => self.shared = Some(value.parse()?),
             "iops" => self.iops = Some(number(value)?),
+            "credit" => self.credit = value.parse()?,
+            "credit_ios" => self.credit_ios = whole(value)?,
+            "slice" => self.slice = value.parse()?,
             "noise" => self.noise = share(value)?,
             "jitter" => self.jitter = share(value)?,
             "correlation" => self.correlation = share(value)?,
@@ -148,6 +162,14 @@ impl SimulatedDisk {
             "cpus must be from 1 to 4096"
         } else if self.size < Bytes(1 << 20) {
             "size must be at least 1MiB"
+        } else if self.credit > Bytes(0) && self.shared.is_none() {
+            "a credit in bytes belongs to a limit on them: add shared=50MB/s"
+        } else if self.credit_ios > 0 && self.iops.is_none() {
+            "a credit in requests belongs to a limit on them: add iops=1000"
+        } else if self.slice > MOST_SLICE {
+            "slice must be at most 10s"
+        } else if self.has_buckets() && self.faults.any() {
+            "a disk with faults has limits without credit or slices: leave either out"
         } else if self.correlation >= 1.0 {
             "correlation must be below 1"
         } else if self.fixed == Nanos(0) && self.rate.0 >= 1e15 {
@@ -158,6 +180,13 @@ impl SimulatedDisk {
             return Ok(self);
         };
         Err(ParseError::new(text, 0, complaint))
+    }
+}
+
+impl SimulatedDisk {
+    /// Whether its limits remember from one run to the next what they have let through.
+    pub fn has_buckets(&self) -> bool {
+        self.credit > Bytes(0) || self.credit_ios > 0 || self.slice > Nanos(0)
     }
 }
 
@@ -186,6 +215,15 @@ impl fmt::Display for SimulatedDisk {
         if let Some(iops) = self.iops {
             write!(f, ",iops={iops}")?;
         }
+        if self.credit > Bytes(0) {
+            write!(f, ",credit={}", self.credit)?;
+        }
+        if self.credit_ios > 0 {
+            write!(f, ",credit_ios={}", self.credit_ios)?;
+        }
+        if self.slice > Nanos(0) {
+            write!(f, ",slice={}", self.slice)?;
+        }
         write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
         write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
         write!(f, ",cpus={},size={},seed={}{}", self.cpus, self.size, self.seed, self.faults)
@@ -204,6 +242,16 @@ mod tests {
         assert_eq!(disk, SimulatedDisk::from_toml("disk.toml", file).unwrap());
         assert_eq!((disk.disks, disk.shared, disk.noise), (4, Some(Rate(1200e6)), 0.03));
         assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
+    }
+
+    #[test]
+    fn a_credit_belongs_to_a_limit() {
+        let bucket = "fixed=10us,rate=1GB/s,shared=50MB/s,credit=100MiB,slice=100ms";
+        let disk = SimulatedDisk::from_constants(bucket).unwrap();
+        assert_eq!(disk, SimulatedDisk::from_constants(&disk.to_string()).unwrap());
+        for constants in ["credit=1MiB", "credit_ios=5", "slice=11s", "shared=1MB/s,credit=1MiB,errors=1%"] {
+            assert!(SimulatedDisk::from_constants(constants).is_err(), "{constants}");
+        }
     }
 
     #[test]

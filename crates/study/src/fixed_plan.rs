@@ -3,29 +3,52 @@
 //! Round by round, so that a budget that is too small costs repeats and no experiment; in each round one experiment
 //! after the other, reads before writes, and all else mixed by the study's seed, so that no drift passes for an effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
+use crate::observation::Observation;
+use crate::observed_cell::Sample;
 use crate::planner::Step;
+use crate::repeats::SHARP;
 use crate::seeds::{mixed, seeded};
+use crate::slices::Slices;
 use halfpower_experiments::{PlanRequest, PlannedCell, plan};
 
 /// The part of their budget that windows fill; preparation takes the rest.
 const SHARE: f64 = 0.6;
+/// The same where every run is a long one.
+const LONG_SHARE: f64 = 0.8;
 /// Shortest and longest window, in nanoseconds: throttles work in slices of 100 ms, and what takes longer than a
 /// second is measured in more runs instead.
 const WINDOW_NS: (f64, f64) = (100e6, 1e9);
 /// How much longer than its window a run is taken to be, until one was seen.
 const LENGTH: f64 = 1.5;
 
+/// Rounds beyond the plan's, for as long as there is time and a cell has an interval that is too wide.
+const MORE_ROUNDS: u32 = 12;
+/// The first window of each direction, in nanoseconds, and as a share of the budget at most: long enough to see that
+/// requests complete in waves.
+const LOOK_NS: u64 = 500_000_000;
+const LOOK_SHARE: u64 = 40;
+
 /// The runs of all fixed plans, and which of them are done.
 #[derive(Debug, Clone)]
 pub(crate) struct FixedRuns {
+    /// Those of the plan, then those of the rounds beyond it.
     runs: Vec<Run>,
+    /// How many are the plan's.
+    planned: usize,
     done: BTreeSet<RunKey>,
     given_up: BTreeSet<Workload>,
+    /// What plain runs of each workload gave, in MB/s.
+    rates: BTreeMap<(Option<Experiment>, Workload), Sample>,
+    /// The limits in slices of time that are known.
+    slices: BTreeMap<Direction, Slices>,
+    /// Whether the question asks for the length of windows.
+    fixed_windows: bool,
     budget_ns: u64,
     spent_ns: u64,
 }
@@ -44,32 +67,61 @@ impl FixedRuns {
         let cells = |experiment: &Experiment| plan(*experiment, &request).ok().map(|cells| (*experiment, cells));
         let plans: Vec<(Experiment, Vec<PlannedCell>)> = question.experiments.iter().filter_map(cells).collect();
         let count = |most: u32| -> u64 {
-            let of_cell =
-                |cell: &PlannedCell| cell.passes.len() as u64 * u64::from(repeats_of(cell, question).min(most));
+            let of_cell = |cell: &PlannedCell| {
+                u64::from(cell.windows) * cell.passes.len() as u64 * u64::from(repeats_of(cell, question).min(most))
+            };
             plans.iter().flat_map(|(_, cells)| cells).map(of_cell).sum()
         };
+        let all_long = plans.iter().flat_map(|(_, cells)| cells).all(|cell| cell.windows > 1);
+        let windows_ns = budget.0 as f64 * if all_long { LONG_SHARE } else { SHARE };
         // Fewer repeats where all of them would leave none of them time.
-        let fits = |most: &u32| count(*most) as f64 * WINDOW_NS.0 <= budget.0 as f64 * SHARE;
+        let fits = |most: &u32| count(*most) as f64 * WINDOW_NS.0 <= windows_ns;
         let most = (1..=question.repeats.max(1)).rev().find(fits).unwrap_or(1);
-        let usual = (budget.0 as f64 * SHARE / count(most).max(1) as f64).clamp(WINDOW_NS.0, WINDOW_NS.1);
-        let runtime = question.runtime.unwrap_or(Nanos((usual / 1e6) as u64 * 1_000_000));
+        let window_ns = windows_ns / count(most).max(1) as f64;
         let mut runs = Vec::new();
         for (experiment, cells) in &plans {
-            runs.extend(in_order(*experiment, cells, question, most, runtime));
+            runs.extend(in_order(*experiment, cells, question, 0..most, window_ns));
         }
         runs.sort_by_key(|run| run.repeat);
-        Self { runs, done: BTreeSet::new(), given_up: BTreeSet::new(), budget_ns: budget.0, spent_ns: 0 }
+        let planned = runs.len();
+        let mut more = Vec::new();
+        for (experiment, cells) in &plans {
+            more.extend(in_order(*experiment, cells, question, most..most + MORE_ROUNDS, window_ns));
+        }
+        more.sort_by_key(|run| run.repeat);
+        runs.extend(more);
+        let least_bs = runs.iter().map(|run| run.workload.bs).min().unwrap_or_default();
+        let advertised = |way: &Direction| Some((*way, Slices::advertised(environment, *way, least_bs)?));
+        Self {
+            planned,
+            runs,
+            done: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+            rates: BTreeMap::new(),
+            slices: Direction::ALL.iter().filter_map(advertised).collect(),
+            fixed_windows: question.runtime.is_some(),
+            budget_ns: budget.0,
+            spent_ns: 0,
+        }
     }
 
-    /// All runs, done or not.
+    /// All runs of the plan, done or not.
     pub fn runs(&self) -> &[Run] {
-        &self.runs
+        &self.runs[..self.planned]
     }
 
-    /// Takes in that `run` was measured, and what it took.
-    pub fn observe(&mut self, run: &Run, spent_ns: u64) {
-        self.done.insert(key_of(run));
-        self.spent_ns += spent_ns;
+    /// Takes in what a run gave, and what it took.
+    pub fn observe(&mut self, seen: &Observation) {
+        let Run { experiment, workload, pass, .. } = seen.run;
+        self.done.insert(key_of(&seen.run));
+        self.spent_ns += seen.spent_ns;
+        if pass == Pass::Plain && seen.mbps > 0.0 && !seen.failed {
+            self.rates.entry((experiment, workload)).or_default().add(seen.mbps);
+        }
+        if let Some((slices, direction)) = Slices::seen(seen).zip(workload.rw.direction()) {
+            let known = self.slices.get(&direction).copied();
+            self.slices.insert(direction, slices.joined(known));
+        }
     }
 
     /// Leaves out all runs of a workload that cannot be measured.
@@ -77,22 +129,53 @@ impl FixedRuns {
         self.given_up.insert(*workload);
     }
 
-    fn to_do(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().filter(|run| !self.done.contains(&key_of(run)) && !self.given_up.contains(&run.workload))
+    fn to_do<'a>(&'a self, of: &'a [Run]) -> impl Iterator<Item = &'a Run> {
+        of.iter().filter(|run| !self.done.contains(&key_of(run)) && !self.given_up.contains(&run.workload))
     }
 
     /// What comes next.
     pub fn next(&self) -> Step {
-        match self.to_do().next() {
-            None => Step::Answered,
-            Some(run) if self.spent_ns > 0 && self.spent_ns + run.runtime.0 > self.budget_ns => Step::BudgetSpent,
-            Some(run) => Step::Run(*run),
+        let run = self.to_do(self.runs()).next();
+        let Some(run) = run.or_else(|| self.next_of_more_rounds()) else { return Step::Answered };
+        let run = Run { runtime: self.window(run), ..*run };
+        if self.spent_ns > 0 && self.spent_ns + run.runtime.0 > self.budget_ns {
+            return Step::BudgetSpent;
         }
+        Step::Run(run)
+    }
+
+    /// The next run of the rounds beyond the plan's: of one that was begun, or of a new one where a cell is not known
+    /// well enough.
+    fn next_of_more_rounds(&self) -> Option<&Run> {
+        let more = &self.runs[self.planned..];
+        let next = self.to_do(more).next()?;
+        let is_begun = more.iter().any(|run| run.repeat == next.repeat && self.done.contains(&key_of(run)));
+        let is_wide = |rate: &Sample| rate.count > 1 && rate.reach(rate.count, 0.0) > SHARP;
+        (is_begun || self.rates.values().any(is_wide)).then_some(next)
+    }
+
+    /// The window of a run: long enough for the slices of a limit, where there is one.
+    fn window(&self, run: &Run) -> Nanos {
+        let Some(direction) = run.workload.rw.direction().filter(|_| run.workload.cache.direct()) else {
+            return run.runtime;
+        };
+        if self.fixed_windows {
+            return run.runtime;
+        }
+        let budget = Nanos(self.budget_ns);
+        if let Some(slices) = self.slices.get(&direction) {
+            let mbps = self.rates.get(&(run.experiment, run.workload)).map(|rate| rate.mean);
+            let queue_bytes = run.workload.bs.0 as f64 * f64::from(run.workload.total_depth());
+            return slices.window(run.runtime, mbps, queue_bytes, budget);
+        }
+        let is_first = !self.done.iter().any(|(_, workload, ..)| workload.rw.direction() == Some(direction));
+        let look = if is_first { LOOK_NS.min(budget.0 / LOOK_SHARE) } else { 0 };
+        Nanos(run.runtime.0.max(look))
     }
 
     /// How long they will still take.
     pub fn left(&self) -> Nanos {
-        let expected: f64 = self.to_do().map(|run| run.runtime.0 as f64 * LENGTH).sum();
+        let expected: f64 = self.to_do(self.runs()).map(|run| run.runtime.0 as f64 * LENGTH).sum();
         Nanos((expected as u64).min(self.budget_ns.saturating_sub(self.spent_ns)))
     }
 }
@@ -101,11 +184,27 @@ fn repeats_of(cell: &PlannedCell, question: &Question) -> u32 {
     cell.repeats.unwrap_or(question.repeats).max(1)
 }
 
-fn in_order(experiment: Experiment, cells: &[PlannedCell], question: &Question, most: u32, runtime: Nanos) -> Vec<Run> {
+/// The end of a cell's repeats: rounds beyond the plan's have those alone that the plan leaves open.
+fn repeats_within(cell: &PlannedCell, question: &Question, repeats: &Range<u32>) -> u32 {
+    if repeats.start > 0 && cell.repeats.is_none() { repeats.end } else { repeats_of(cell, question) }
+}
+
+/// The runs of these repeats, in their order; a usual window is `window_ns`, as far as windows may be so short or long.
+fn in_order(
+    experiment: Experiment,
+    cells: &[PlannedCell],
+    question: &Question,
+    repeats: Range<u32>,
+    window_ns: f64,
+) -> Vec<Run> {
     let mut runs = Vec::new();
     for cell in cells {
+        // Who asks for many windows in one wants it as long as the budget lets it be.
+        let longest = if cell.windows > 1 { f64::INFINITY } else { WINDOW_NS.1 };
+        let usual = window_ns.clamp(WINDOW_NS.0, longest) * f64::from(cell.windows);
+        let runtime = question.runtime.unwrap_or(Nanos((usual / 1e6) as u64 * 1_000_000));
         for pass in cell.passes {
-            for repeat in 0..repeats_of(cell, question).min(most) {
+            for repeat in repeats.start..repeats.end.min(repeats_within(cell, question, &repeats)) {
                 let (workload, pass) = (cell.workload, *pass);
                 let seed = seeded(question.seed, &workload, pass, repeat);
                 runs.push(Run { experiment: Some(experiment), workload, repeat, pass, runtime, seed });
@@ -135,6 +234,20 @@ mod tests {
         (question, Environment { capabilities, ..Environment::default() }, Nanos(budget_s * 1_000_000_000))
     }
 
+    /// What was seen of a run that took so long.
+    fn seen_of(run: Run, spent_ns: u64) -> Observation {
+        Observation {
+            run,
+            mbps: 100.0,
+            charged_ns_per_byte: 1.0,
+            soaker_ns_per_byte: None,
+            failed: false,
+            cached: false,
+            wave_ns: None,
+            spent_ns,
+        }
+    }
+
     #[test]
     fn every_experiment_has_had_its_turn_before_any_is_repeated() {
         let (question, environment, budget) = zones(60);
@@ -155,7 +268,7 @@ mod tests {
         assert!(windows <= budget.0 && windows >= budget.0 / 3, "{windows}");
         while let Step::Run(run) = fixed.next() {
             assert!(!seen.contains(&run), "{run:?} comes twice");
-            fixed.observe(&run, run.runtime.0);
+            fixed.observe(&seen_of(run, run.runtime.0));
             seen.push(run);
         }
         assert_eq!((seen.len(), fixed.next(), fixed.left()), (all, Step::Answered, Nanos(0)));
@@ -165,13 +278,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_the_budget_goes_into_rounds_while_a_cell_is_wide() {
+        let (question, environment, budget) = zones(60);
+        let rounds = |mbps: fn(&Run) -> f64| {
+            let mut fixed = FixedRuns::new(&question, &environment, budget);
+            let mut last = 0;
+            while let Step::Run(run) = fixed.next() {
+                fixed.observe(&Observation { mbps: mbps(&run), ..seen_of(run, run.runtime.0) });
+                last = run.repeat;
+            }
+            (last + 1, fixed.spent_ns as f64 / budget.0 as f64)
+        };
+        assert_eq!(rounds(|_| 100.0).0, question.repeats, "all is known");
+        let (many, spent) = rounds(|run| if run.repeat % 2 == 0 { 100.0 } else { 140.0 });
+        assert!(many > question.repeats && spent > 0.9, "{many} rounds in {spent} of the budget");
+    }
+
+    #[test]
+    fn windows_hold_the_slices_of_a_limit_once_it_is_seen() {
+        let (question, environment, budget) = zones(20);
+        let mut fixed = FixedRuns::new(&question, &environment, budget);
+        let Step::Run(first) = fixed.next() else { panic!("nothing to do") };
+        assert!(first.runtime >= Nanos(400_000_000), "the first one looks: {}", first.runtime);
+        fixed.observe(&Observation { wave_ns: Some(100_000_000), ..seen_of(first, first.runtime.0) });
+        let Step::Run(second) = fixed.next() else { panic!("nothing to do") };
+        let same = first.workload.rw.direction() == second.workload.rw.direction();
+        assert!(same && second.runtime >= Nanos(900_000_000), "{same}: {}", second.runtime);
+    }
+
+    #[test]
     fn a_small_budget_makes_fewer_repeats_and_ends() {
         let (question, environment, budget) = zones(6);
         let mut fixed = FixedRuns::new(&question, &environment, budget);
         assert_eq!(fixed.runs().iter().map(|run| run.repeat).max(), Some(0));
         let mut count = 0;
         while let Step::Run(run) = fixed.next() {
-            fixed.observe(&run, 1_000_000_000);
+            fixed.observe(&seen_of(run, 1_000_000_000));
             count += 1;
         }
         assert_eq!((count, fixed.next()), (6, Step::BudgetSpent));
@@ -185,7 +327,7 @@ mod tests {
         fixed.give_up(&first.workload);
         while let Step::Run(run) = fixed.next() {
             assert_ne!(run.workload, first.workload);
-            fixed.observe(&run, 1);
+            fixed.observe(&seen_of(run, 1));
         }
         assert_eq!(fixed.next(), Step::Answered);
     }

@@ -14,6 +14,7 @@ mod planner;
 mod priorities;
 mod repeats;
 mod seeds;
+mod slices;
 mod study_loop;
 mod study_program;
 mod window_length;

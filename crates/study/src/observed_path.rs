@@ -6,7 +6,8 @@ use crate::kriging::{LogEstimate, MeasuredPoint, Position, SurfacePrior};
 use crate::observation::Observation;
 use crate::observed_cell::{ObservedCell, Sample, by_pass};
 use crate::seeds::seeded;
-use crate::window_length::runtime_for;
+use crate::slices::Slices;
+use crate::window_length::{Expectation, runtime_for};
 
 /// Spread from run to run that is taken for granted before a path has shown its own.
 const USUAL_SPREAD: f64 = 0.03;
@@ -53,6 +54,10 @@ pub(crate) struct ObservedPath {
     calibration: f64,
     /// Runs that failed or moved nothing.
     failures: u32,
+    /// The limit in slices of time that its requests stand behind.
+    slices: Option<Slices>,
+    /// Whether its first runs are to find out if there is one.
+    looks: bool,
     stale: bool,
 }
 
@@ -85,6 +90,8 @@ impl ObservedPath {
             surprise: (0.0, 0.0),
             calibration: 1.0,
             failures: 0,
+            slices: None,
+            looks: false,
             stale: false,
         }
     }
@@ -241,6 +248,41 @@ impl ObservedPath {
         ((bs.0 as f64).log2(), f64::from(depth).log2())
     }
 
+    /// Windows of this path hold the slices of a limit from now on. What shorter ones have shown is forgotten where
+    /// nothing was known of it before.
+    pub fn limit_in_slices(&mut self, slices: Slices) {
+        if self.slices.is_none() {
+            for cell in &mut self.cells {
+                *cell = ObservedCell { next_repeat: cell.next_repeat, ..ObservedCell::default() };
+            }
+            (self.rates, self.costs) = (Vec::new(), Vec::new());
+        }
+        self.slices = Some(slices.joined(self.slices));
+    }
+
+    /// Lets the first runs of the deepest cells be long enough to find out if there is such a limit.
+    pub fn look(&mut self) {
+        self.looks = true;
+    }
+
+    /// Whether a limit in slices is known.
+    pub fn is_in_slices(&self) -> bool {
+        self.slices.is_some()
+    }
+
+    fn expectation(&self, cell: usize, threads: u32) -> Expectation {
+        let (depth, bs) = self.settings(cell);
+        let deepest = self.of_depth(self.depths.len() - 1);
+        let is_extreme = cell == deepest.start || cell + 1 == deepest.end;
+        Expectation {
+            bs,
+            queue_bytes: bs.0 as f64 * f64::from(depth) * f64::from(threads),
+            mbps: self.rates.get(cell).map(|rate| rate.log.exp()),
+            slices: self.slices,
+            looks: self.looks && is_extreme && self.cells[cell].runs[0] == 0,
+        }
+    }
+
     /// The next run of a cell, `later` runs after the one that comes next.
     pub fn run(&self, question: &Question, cell: usize, pass: Pass, later: u32) -> Run {
         let (iodepth, bs) = self.settings(cell);
@@ -260,7 +302,7 @@ impl ObservedPath {
             workload,
             repeat,
             pass,
-            runtime: runtime_for(question, bs, self.rates.get(cell).map(|rate| rate.log.exp())),
+            runtime: runtime_for(question, &self.expectation(cell, question.threads)),
             seed: seeded(question.seed, &workload, pass, repeat),
         }
     }

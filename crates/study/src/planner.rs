@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_spec::{Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_record::{Environment, TargetKind};
+use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::candidates::{RunCandidate, candidates};
 use crate::confirmation;
@@ -17,11 +18,14 @@ use crate::observed_cell::by_pass;
 use crate::observed_path::ObservedPath;
 use crate::priorities::Priority;
 use crate::seeds::mixed;
+use crate::slices::Slices;
 use crate::window_length::runtime;
 
 /// Most runs of a batch, and the number up to which less urgent ones fill it.
 const BATCH: usize = 16;
 const FILLED_BATCH: usize = 8;
+/// The share of the budget that a batch may take, so that each direction has its turn however long windows are.
+const BATCH_SHARE: f64 = 0.15;
 /// The share of the budget that may go into looking further before what was seen is repeated.
 const EXPLORING_SHARE: f64 = 0.6;
 /// The share that may at any time: where noise has moved half power, its new sides are seen at least once.
@@ -116,9 +120,39 @@ impl Planner {
         let same =
             |Planned { run, .. }: &Planned| (run.workload, run.pass, run.repeat) == (workload, pass, seen.run.repeat);
         self.batch.retain(|planned| !same(planned));
-        if self.batch.is_empty() {
+        let slices = Slices::seen(seen).zip(workload.rw.direction());
+        let changes = slices.is_some_and(|(slices, direction)| self.limit_in_slices(direction, slices));
+        if self.batch.is_empty() || changes {
             self.plan();
         }
+    }
+
+    /// Lets the windows of a direction hold the slices of a limit; whether that is news.
+    pub(crate) fn limit_in_slices(&mut self, direction: Direction, slices: Slices) -> bool {
+        let mut is_new = false;
+        for path in self.paths.iter_mut().filter(|path| path.direction == direction && path.cache.direct()) {
+            is_new |= !path.is_in_slices();
+            path.limit_in_slices(slices);
+        }
+        is_new
+    }
+
+    /// The same plan where the environment says more: limits that a level advertises hold from the beginning, and on
+    /// hardware the first runs of a direction look for others.
+    pub(crate) fn within(mut self, environment: &Environment) -> Self {
+        use TargetKind::{Device, File, Folder};
+        let is_hardware = matches!(environment.capabilities.kind, Folder | File | Device);
+        let least_bs = self.question.bs.first().copied().unwrap_or(Bytes(0));
+        for direction in Direction::ALL {
+            if let Some(slices) = Slices::advertised(environment, *direction, least_bs) {
+                self.limit_in_slices(*direction, slices);
+            }
+            let mut direct = self.paths.iter_mut().filter(|path| path.cache.direct());
+            let first = direct.find(|path| path.direction == *direction).filter(|_| is_hardware);
+            first.into_iter().for_each(ObservedPath::look);
+        }
+        self.plan();
+        self
     }
 
     /// What comes next.
@@ -166,6 +200,12 @@ impl Planner {
             Planned { run, expected_ns: expected.run_ns(&self.paths, want).max(run.runtime.0) }
         });
         let mut batch: Vec<Planned> = planned.collect();
+        let mut left_ns = self.question.budget.0 as f64 * BATCH_SHARE;
+        let held = batch.iter().take_while(|planned| {
+            left_ns -= planned.expected_ns as f64;
+            left_ns >= 0.0
+        });
+        batch.truncate(held.count().max(1));
         batch.sort_by_key(|planned| planned.run.seed);
         self.outstanding = (self.outlook_ns(&candidates, &expected), self.costs.spent_ns);
         self.batch = batch;

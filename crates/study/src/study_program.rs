@@ -32,7 +32,7 @@ impl StudyProgram {
         };
         let durable = DurableRuns::new(&Question { budget: for_walks, ..question.clone() }, environment);
         let budget = Nanos(for_walks.0.saturating_sub(durable.reserved().0));
-        let walks = walking.then(|| Planner::new(&Question { budget, ..question.clone() }));
+        let walks = walking.then(|| Planner::new(&Question { budget, ..question.clone() }).within(environment));
         Self { walks, durable, fixed: FixedRuns::new(question, environment, Nanos(whole.0 - for_walks.0)) }
     }
 
@@ -41,7 +41,7 @@ impl StudyProgram {
         match &mut self.walks {
             _ if self.durable.owns(&record.run) => self.durable.observe(),
             Some(walks) if record.run.walks() => walks.observe(&Observation::from(record)),
-            _ => self.fixed.observe(&record.run, record.spent_ns),
+            _ => self.fixed.observe(&Observation::from(record)),
         }
     }
 

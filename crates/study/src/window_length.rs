@@ -6,6 +6,7 @@
 use halfpower_spec::{Bytes, Nanos, Question};
 
 use crate::repeats::{DECIDING_RUNS, deciding_runs};
+use crate::slices::Slices;
 
 /// The part of the budget that expected windows fill; preparation takes some, and noise asks for more runs.
 const SHARE: f64 = 0.72;
@@ -28,12 +29,31 @@ const REQUESTS: f64 = 40.0;
 const UNSEEN_MBPS: f64 = 100.0;
 /// However slow a cell, the budget holds so many of its windows.
 const WINDOWS_A_BUDGET: u64 = 150;
+/// The first window of a deepest cell, in nanoseconds, and as a share of the budget at most: long enough to see that
+/// requests complete in waves.
+const LOOK_NS: u64 = 500_000_000;
+const LOOK_SHARE: u64 = 40;
 /// How often the usual window a slow cell's may be doubled.
 const DOUBLINGS: u32 = 3;
 
-/// The window of a run in a cell that is expected to give `mbps`: the usual one, doubled while fewer requests would
-/// pass in it than a rate needs.
-pub(crate) fn runtime_for(question: &Question, bs: Bytes, mbps: Option<f64>) -> Nanos {
+/// What is known of a cell before a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expectation {
+    pub bs: Bytes,
+    /// Bytes that it keeps in flight.
+    pub queue_bytes: f64,
+    /// The rate that it is expected to give.
+    pub mbps: Option<f64>,
+    /// The limit in slices that it stands behind.
+    pub slices: Option<Slices>,
+    /// Whether this run is to find out if there is one.
+    pub looks: bool,
+}
+
+/// The window of a run: the usual one, doubled while fewer requests would pass in it than a rate needs, and long enough
+/// for the slices of a limit.
+pub(crate) fn runtime_for(question: &Question, cell: &Expectation) -> Nanos {
+    let Expectation { bs, queue_bytes, mbps, slices, looks } = *cell;
     if let Some(asked) = question.runtime {
         return asked;
     }
@@ -41,7 +61,9 @@ pub(crate) fn runtime_for(question: &Question, bs: Bytes, mbps: Option<f64>) -> 
     let longest = (WINDOW_NS.1 as u64).min(question.budget.0 / WINDOWS_A_BUDGET).max(usual.0);
     let needed_ns = REQUESTS * bs.0 as f64 / mbps.unwrap_or(UNSEEN_MBPS) * 1e3;
     let doubled = (0..DOUBLINGS).fold(usual.0, |ns, _| if (ns as f64) < needed_ns { ns * 2 } else { ns });
-    Nanos(doubled.min(longest))
+    let look = if looks { LOOK_NS.min(question.budget.0 / LOOK_SHARE) } else { 0 };
+    let usual = Nanos(doubled.min(longest).max(look));
+    slices.map_or(usual, |slices| slices.window(usual, mbps, queue_bytes, question.budget))
 }
 
 /// The usual window of a study.

@@ -29,7 +29,7 @@ impl Lab {
         let devices: Result<Vec<Loop>, String> =
             (0..DEVICES).map(|number| Loop::part(&beneath, number * PART, PART)).collect();
         let devices = devices?;
-        let limit = |device, bps| Limit { device, bps: Some(bps), iops: None };
+        let limit = |device, bps| Limit::of_reads(device, Some(bps), None);
         let mut limits: Vec<Limit> = devices.iter().map(|device| limit(device, EACH)).collect();
         limits.push(limit(&beneath, SHARED));
         let throttle = Throttle::new("calibrate", &limits)?;

@@ -20,7 +20,7 @@ struct Case {
 impl Case {
     fn new(name: &str, bps: Option<u64>, iops: Option<u64>) -> Result<Self, String> {
         let device = Loop::new(64 * MIB)?;
-        let throttle = Throttle::new(name, &[Limit { device: &device, bps, iops }])?;
+        let throttle = Throttle::new(name, &[Limit::of_reads(&device, bps, iops)])?;
         Ok(Self { bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
     }
 

@@ -25,7 +25,7 @@ impl Case {
         let devices: Result<Vec<Loop>, String> =
             (0..members).map(|member| Loop::part(&beneath, member * PART, PART)).collect();
         let devices = devices?;
-        let limit = |device, bps| Limit { device, bps: Some(bps), iops: None };
+        let limit = |device, bps| Limit::of_reads(device, Some(bps), None);
         let mut limits: Vec<Limit> = devices.iter().map(|device| limit(device, each)).collect();
         limits.push(limit(&beneath, shared));
         let throttle = Throttle::new(name, &limits)?;

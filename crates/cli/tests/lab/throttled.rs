@@ -68,11 +68,13 @@ pub struct Throttle {
 /// A study that was begun.
 pub struct Begun(Child);
 
-/// What a device may read in it, in bytes and in requests a second.
+/// What a device may read and write in it, in bytes and in requests a second.
 pub struct Limit<'a> {
     pub device: &'a Loop,
     pub bps: Option<u64>,
     pub iops: Option<u64>,
+    pub write_bps: Option<u64>,
+    pub write_iops: Option<u64>,
 }
 
 impl Throttle {
@@ -122,17 +124,29 @@ impl Begun {
     }
 }
 
-impl Limit<'_> {
+impl<'a> Limit<'a> {
+    /// A limit on reads alone.
+    pub fn of_reads(device: &'a Loop, bps: Option<u64>, iops: Option<u64>) -> Self {
+        Self { device, bps, iops, write_bps: None, write_iops: None }
+    }
+
     fn of_version_1(&self) -> Vec<(&'static str, String)> {
         let number = self.device.number();
-        let bps = self.bps.map(|bps| ("blkio.throttle.read_bps_device", format!("{number} {bps}")));
-        let iops = self.iops.map(|iops| ("blkio.throttle.read_iops_device", format!("{number} {iops}")));
-        [bps, iops].into_iter().flatten().collect()
+        let files = [
+            ("blkio.throttle.read_bps_device", self.bps),
+            ("blkio.throttle.read_iops_device", self.iops),
+            ("blkio.throttle.write_bps_device", self.write_bps),
+            ("blkio.throttle.write_iops_device", self.write_iops),
+        ];
+        files.into_iter().filter_map(|(file, most)| Some((file, format!("{number} {}", most?)))).collect()
     }
 
     fn of_version_2(&self) -> (&'static str, String) {
         let limit = |limit: Option<u64>| limit.map_or("max".to_string(), |limit| limit.to_string());
-        ("io.max", format!("{} rbps={} riops={}", self.device.number(), limit(self.bps), limit(self.iops)))
+        let limits = [self.bps, self.iops, self.write_bps, self.write_iops].map(limit);
+        let [rbps, riops, wbps, wiops] = limits;
+        let number = self.device.number();
+        ("io.max", format!("{number} rbps={rbps} riops={riops} wbps={wbps} wiops={wiops}"))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                     options: WorkloadOptions { members: *members, ..WorkloadOptions::default() },
                     ..reading
                 };
-                cells.push(PlannedCell { workload, passes: PASSES, repeats: None });
+                cells.push(PlannedCell { passes: PASSES, ..PlannedCell::plain(workload) });
             }
         }
     }

@@ -33,7 +33,11 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                 let workload = Workload { cache, ..one_at_a_time(ask, Rw::of(Pattern::Sequential, *direction), bs) };
                 cells.push(PlannedCell::plain(workload));
                 if SOAKED.contains(&bs) {
-                    cells.push(PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) });
+                    cells.push(PlannedCell {
+                        passes: &[Pass::Soaker],
+                        repeats: Some(SOAKER_RUNS),
+                        ..PlannedCell::plain(workload)
+                    });
                 }
             }
         }

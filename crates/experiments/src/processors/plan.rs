@@ -49,7 +49,8 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if workloads.is_empty() {
         return Err("there is neither direct I/O nor a page cache to keep processors busy with".to_string());
     }
-    let soaker = |workload| PlannedCell { workload, passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS) };
+    let soaker =
+        |workload| PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..PlannedCell::plain(workload) };
     let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
 }

@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use halfpower_engine::{Engine, FaultLog, FaultyDisk, ProcessorAccount, Simulated, SimulatedContents};
+use halfpower_model::{Buckets, DiskPath};
 use halfpower_record::{Capabilities, Environment, Level, Machine, TargetKind};
 use halfpower_spec::{Affinity, Bytes, Fadvise, Layout, Nanos, PageCache, Run, SimulatedDisk, VolumeLayout, Workload};
 
@@ -32,11 +34,14 @@ pub struct ConstantsDisk {
     /// What it holds in the run that was opened last, if that is verified. Every run begins with the disk laid out
     /// anew, so that what it finds hangs on itself alone.
     contents: RefCell<Option<SimulatedContents>>,
+    /// What its limits have let through in the runs so far.
+    limits: Arc<Mutex<Buckets>>,
 }
 
 impl ConstantsDisk {
     pub fn new(disk: SimulatedDisk) -> Self {
-        Self { disk, faults: FaultLog::default(), contents: RefCell::new(None) }
+        let limits = Arc::new(Mutex::new(Buckets::new(&disk)));
+        Self { disk, faults: FaultLog::default(), contents: RefCell::new(None), limits }
     }
 
     /// The engine of a run, with `slots` that carry `most_bytes` each at most.
@@ -44,7 +49,11 @@ impl ConstantsDisk {
         let disk = self.used(&run.workload);
         let contents = self.contents.borrow();
         if contents.is_none() && !disk.faults.any() {
-            let engine = Simulated::new(&disk, slots, run.seed, start);
+            let mut path = DiskPath::new(&disk, run.seed);
+            if disk.has_buckets() {
+                path = path.keeping(Arc::clone(&self.limits));
+            }
+            let engine = Simulated::over(Box::new(path), slots, start);
             let account = engine.processor_time();
             return (Box::new(engine), account);
         }

@@ -31,5 +31,8 @@ fn objection_words(objection: &Objection) -> String {
         Objection::Spread { low_mbps, high_mbps } => {
             format!("parts of it ran between {} and {}", format::mbps(low_mbps), format::mbps(high_mbps))
         }
+        Objection::CutsWaves { period_s } => {
+            format!("the window held too few of the waves that come every {}", format::time_us(period_s * 1e6))
+        }
     }
 }

@@ -1,0 +1,76 @@
+//! Knows which directions are limited in slices of time, so that windows hold enough of them.
+//!
+//! A control group hands out its limit ten times a second, and other limits do so too: requests complete in waves. A
+//! window of a few waves is wrong by up to a whole one.
+
+use halfpower_record::Environment;
+use halfpower_spec::{Bytes, Direction, Nanos};
+
+use crate::observation::Observation;
+
+/// Slices that a window should hold, and how many at least.
+const SLICES: f64 = 9.0;
+const FEWEST_SLICES: f64 = 6.5;
+/// Share of the budget that a window of so many may be, and one of the fewest.
+const SHARE: f64 = 0.05;
+const MOST_SHARE: f64 = 0.15;
+/// Times that a window should turn the queue over, which may all come at once behind such a limit.
+const TURNOVERS: f64 = 3.5;
+/// Slices of the kernel's control groups (`DFL_THROTL_SLICE_HD`, block/blk-throttle.c), in nanoseconds.
+const CGROUP_SLICE_NS: u64 = 100_000_000;
+/// Shorter slices need no longer windows.
+const LEAST_SLICE_NS: u64 = 50_000_000;
+/// Share of the slowest rate seen in waves above which a cell is taken to be limited, too.
+const NEAR: f64 = 0.5;
+/// How the probe calls the limits of a control group.
+const CGROUP_LEVEL: &str = "cgroup limit";
+
+/// A limit that is handed out in slices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Slices {
+    period_ns: u64,
+    /// The slowest rate that the limit was seen with, in MB/s.
+    least_mbps: f64,
+}
+
+impl Slices {
+    /// What the path's levels say of requests of `least_bs` and more.
+    pub fn advertised(environment: &Environment, direction: Direction, least_bs: Bytes) -> Option<Self> {
+        let holds = |of: Option<Direction>| of.is_none_or(|of| of == direction);
+        let levels = environment.levels.iter();
+        let limits = levels.filter(|level| level.name.starts_with(CGROUP_LEVEL) && holds(level.direction));
+        let rates = limits.flat_map(|level| {
+            let by_requests = level.pap_iops.map(|iops| iops * least_bs.0 as f64 / 1e6);
+            [level.pap.map(|pap| pap.mbps()), by_requests].into_iter().flatten()
+        });
+        let least_mbps = rates.reduce(f64::min)?;
+        Some(Self { period_ns: CGROUP_SLICE_NS, least_mbps })
+    }
+
+    /// What a run shows; `None` where its requests did not complete in waves.
+    pub fn seen(seen: &Observation) -> Option<Self> {
+        let direct = seen.run.workload.cache.direct();
+        let period_ns = seen.wave_ns.filter(|period_ns| direct && *period_ns >= LEAST_SLICE_NS)?;
+        Some(Self { period_ns, least_mbps: seen.mbps })
+    }
+
+    /// Both, where something was known before.
+    pub fn joined(self, known: Option<Self>) -> Self {
+        let Some(known) = known else { return self };
+        Self { period_ns: self.period_ns.max(known.period_ns), least_mbps: self.least_mbps.min(known.least_mbps) }
+    }
+
+    /// The window of a cell that is expected to give `mbps` with `queue_bytes` in flight: `usual`, or one that holds
+    /// enough slices and turns the queue over a few times, as far as the budget allows.
+    pub fn window(&self, usual: Nanos, mbps: Option<f64>, queue_bytes: f64, budget: Nanos) -> Nanos {
+        if mbps.is_some_and(|mbps| mbps < NEAR * self.least_mbps) {
+            return usual;
+        }
+        let of = |slices: f64| slices * self.period_ns as f64;
+        let share = |share: f64| share * budget.0 as f64;
+        let needed = if of(SLICES) <= share(SHARE) { of(SLICES) } else { of(FEWEST_SLICES) };
+        let limited_mbps = mbps.unwrap_or(self.least_mbps).max(self.least_mbps);
+        let needed = needed.max(TURNOVERS * queue_bytes * 1e3 / limited_mbps);
+        if needed <= share(MOST_SHARE) { Nanos(usual.0.max(needed as u64)) } else { usual }
+    }
+}
