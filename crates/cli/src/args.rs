@@ -1,5 +1,6 @@
 //! Declares the command line: its commands, flags and help texts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,7 +12,7 @@ use halfpower_spec::{
 use crate::cache_args::{FioCacheArgs, cache};
 use crate::measuring_args::CommonArgs;
 use crate::run_args::RunArgs;
-use crate::values::{experiments, listed, parse, price, prices, target};
+use crate::values::{experiments, listed, one_target, parse, price, prices, settled, target_words};
 
 /// What values look like, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -25,10 +26,55 @@ Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize, --iodep
 --ioengine, --direct, --sync, --rate, --rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime. --iomem has
 fio's name and words of its own. All other flags are halfpower's.";
 
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
+
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit:   ",
+    env!("HALFPOWER_COMMIT"),
+    "\nfeatures: ",
+    env!("HALFPOWER_FEATURES"),
+    "\nbuilt:    ",
+    env!("HALFPOWER_TARGET"),
+    ", ",
+    env!("HALFPOWER_PROFILE")
+);
+
+/// What a line looks like, for the end of the whole help.
+const EXAMPLES: &str = "Examples:
+  halfpower study /srv/data                      the main job, two minutes
+  halfpower run /srv/data --rw randread --bs 4k --iodepth 32
+  halfpower run job.fio                          a job file of fio
+  halfpower sqlio -kR -s10 -frandom -b8 -o8 -t2 -LS /srv/data/file
+  halfpower diskspd -b4K -d10 -o32 -t2 -r -w30 -L -Sh /srv/data/file
+  halfpower study sim:win2k-atlas10k             a machine of the 2000 study, in seconds
+  halfpower compare before.halfpower after.halfpower --fail-if 'read peak < -5%'
+
+Exit codes: 0 done, 1 a threshold that you set was crossed, 2 an error.";
+
+const MORE: &str = "--help has all flags, values and examples.";
+
+const STUDY_EXAMPLES: &str = "Examples:
+  halfpower study                                this folder, two minutes
+  halfpower study /srv/data --budget 10m --experiments all
+  halfpower study /dev/sdb --overwrite -b 4k-1m -o 1..64
+  halfpower study /mnt/a /mnt/b                  both at once
+
+";
+
+const RUN_EXAMPLES: &str = "Examples:
+  halfpower run /srv/data --rw randread --bs 4k --iodepth 32
+  halfpower run /srv/data --rw randrw --rwmixread 70 --bs 8k --threads 4 --percentiles 99.9,99.99
+  halfpower run --filename data --rw randread --bs 4k --size 1G --runtime 5 --time_based
+  halfpower run job.fio                          docs/habits.md has all options of fio
+
+";
+
 /// Measures how fast a storage path can go, what limits it, what each byte costs the processor, and which settings to
 /// use.
 #[derive(Debug, Parser)]
-#[command(name = "halfpower", version, max_term_width = 100)]
+#[command(name = "halfpower", max_term_width = 100, version = VERSION, long_version = LONG_VERSION)]
+#[command(after_help = "`halfpower COMMAND -h` is short, `--help` has everything.", after_long_help = EXAMPLES)]
 pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
@@ -37,13 +83,19 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Plan, measure, analyse and report on a target
-    #[command(after_help = VALUES)]
+    #[command(after_help = MORE, after_long_help = [STUDY_EXAMPLES, VALUES].concat())]
     Study(StudyArgs),
     /// Measure one workload once
-    #[command(after_help = VALUES)]
+    #[command(after_help = MORE, after_long_help = [RUN_EXAMPLES, VALUES].concat())]
     Run(RunArgs),
+    /// Read SQLIO's command line, and print in its layout
+    #[command(disable_help_flag = true)]
+    Sqlio(DialectArgs),
+    /// Read diskspd's command line, and print in its layout
+    #[command(disable_help_flag = true)]
+    Diskspd(DialectArgs),
     /// Print the runs of a study as commands, without measuring
-    #[command(after_help = VALUES)]
+    #[command(after_help = MORE, after_long_help = VALUES)]
     Plan(PlanArgs),
     /// Measure how fast the processors read, write and copy memory
     Memory(MemoryArgs),
@@ -57,6 +109,9 @@ pub enum Command {
     Export(ExportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
     Calibrate(CalibrateArgs),
+    /// Write completions for shells, or man pages, into a folder
+    #[command(hide = true)]
+    Generate(GenerateArgs),
     /// List simulated machines, print one, or compare all with published figures
     Systems(SystemsArgs),
 }
@@ -80,6 +135,28 @@ pub struct StudyArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// What to write: completions (bash, zsh, fish) or man (a page for each command)
+    #[arg(value_enum)]
+    pub what: Generated,
+    /// The folder, which is created where it is not there
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    Completions,
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct DialectArgs {
+    /// The words of that tool, as they stand after its name; none lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
 pub struct PlanArgs {
     #[command(flatten)]
     pub question: QuestionArgs,
@@ -90,10 +167,11 @@ pub struct PlanArgs {
 
 /// The flags of study and plan: everything that makes the question.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Question")]
 pub struct QuestionArgs {
-    /// Folder, file, block device, or simulated target (sim:...)
-    #[arg(default_value = ".", value_parser = target)]
-    pub target: Target,
+    /// Folder, file, block device, or simulated target (sim:...); several paths are measured at once [default: .]
+    #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
+    pub targets: Vec<Target>,
     #[arg(long, value_parser = experiments, default_value = "sequential,random")]
     #[arg(help = listed("Run these experiments, or all", Experiment::ALL))]
     pub experiments: std::vec::Vec<Experiment>,
@@ -158,9 +236,9 @@ pub struct MemoryArgs {
 
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Folder, file or block device
-    #[arg(default_value = ".")]
-    pub target: PathBuf,
+    /// Folder, file, block device, several of them, or simulated target (sim:...)
+    #[arg(default_value = ".", value_parser = target_words())]
+    pub target: Target,
     /// Set the device's peak advertised performance, from its data sheet
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
@@ -270,16 +348,19 @@ pub enum Format {
 }
 
 impl CommandLine {
-    /// The command line of this process, with `--set` applied to the target; a wrong one ends the process.
-    pub fn read() -> Result<Self, ParseError> {
-        let mut line = Self::parse();
-        match &mut line.command {
-            Command::Study(args) => args.question.settle()?,
-            Command::Plan(args) => args.question.settle()?,
-            Command::Run(args) => args.target = settled(&args.target, &args.common)?,
-            _ => {}
+    /// The command line in these words; a wrong one ends the process with what would do.
+    pub fn read(words: &[OsString]) -> Self {
+        Self::try_parse_from(words).unwrap_or_else(|error| crate::misread::taught(error, words).exit())
+    }
+
+    /// The flags of `halfpower run` in words that another tool's line became; wrong ones end the process.
+    pub fn of_run(words: &[OsString]) -> RunArgs {
+        let front: [OsString; 2] = ["halfpower".into(), "run".into()];
+        let words: Vec<OsString> = front.iter().chain(words).cloned().collect();
+        match Self::read(&words).command {
+            Command::Run(args) => args,
+            _ => unreachable!("the words begin with run"),
         }
-        Ok(line)
     }
 }
 
@@ -301,12 +382,11 @@ impl CommonArgs {
 }
 
 impl QuestionArgs {
-    fn settle(&mut self) -> Result<(), ParseError> {
-        self.target = settled(&self.target, &self.common)?;
-        Ok(())
+    /// The target, with `--set` applied.
+    ///
+    /// # Errors
+    /// Where a setting cannot be, or several targets do not go together.
+    pub fn target(&self) -> Result<Target, ParseError> {
+        settled(one_target(&self.targets)?, &self.common.set)
     }
-}
-
-fn settled(target: &Target, common: &CommonArgs) -> Result<Target, ParseError> {
-    common.set.iter().try_fold(target.clone(), |target, setting| target.with(setting))
 }

@@ -27,6 +27,11 @@ enum Sync {
 }
 
 impl FioCacheArgs {
+    /// Whether either flag is given.
+    pub fn is_given(&self) -> bool {
+        self.direct.is_some() || self.sync.is_some()
+    }
+
     /// The setting that both flags mean together; `None` where neither is given. fio's defaults stand for one that is
     /// missing: `--direct 0`, `--sync none`.
     ///

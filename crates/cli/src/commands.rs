@@ -2,7 +2,9 @@
 
 pub mod calibrate;
 pub mod compare;
+pub mod dialect;
 pub mod export;
+pub mod generate;
 pub mod memory;
 pub mod outcome;
 pub mod plan;

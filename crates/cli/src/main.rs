@@ -6,10 +6,12 @@ mod commands;
 #[cfg(test)]
 mod mangled_lines;
 mod measuring_args;
+mod misread;
 mod progress;
 mod run_args;
 mod values;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{Command, CommandLine};
@@ -22,21 +24,15 @@ const EXIT_CONDITION: u8 = 1;
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
-    let line = CommandLine::read();
+    let words: Vec<OsString> = std::env::args_os().collect();
     // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
     halfpower_os::mend_switched().iter().for_each(|sentence| eprintln!("halfpower: {sentence}"));
-    let outcome = line.map_err(anyhow::Error::from).and_then(|line| match line.command {
-        Command::Study(args) => commands::study::study(&args),
-        Command::Run(args) => commands::run::run(&args),
-        Command::Plan(args) => commands::plan::plan(&args),
-        Command::Memory(args) => commands::memory::memory(&args),
-        Command::Probe(args) => commands::probe::probe(&args),
-        Command::Report(args) => commands::report::report(&args),
-        Command::Compare(args) => commands::compare::compare(&args),
-        Command::Export(args) => commands::export::export(&args),
-        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
-        Command::Systems(args) => commands::systems::systems(&args),
-    });
+    let outcome = match words.get(1..) {
+        Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
+            commands::dialect::fio(of_fio)
+        }
+        _ => carry_out(CommandLine::read(&words).command),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
@@ -48,5 +44,23 @@ fn main() -> ExitCode {
                 EXIT_ERROR
             })
         }
+    }
+}
+
+fn carry_out(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Study(args) => commands::study::study(&args),
+        Command::Sqlio(args) => commands::dialect::sqlio(&args.words),
+        Command::Diskspd(args) => commands::dialect::diskspd(&args.words),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Plan(args) => commands::plan::plan(&args),
+        Command::Memory(args) => commands::memory::memory(&args),
+        Command::Probe(args) => commands::probe::probe(&args),
+        Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Export(args) => commands::export::export(&args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
+        Command::Generate(args) => commands::generate::generate(&args),
+        Command::Systems(args) => commands::systems::systems(&args),
     }
 }

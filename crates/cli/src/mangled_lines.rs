@@ -1,5 +1,7 @@
 //! Tests that no command line makes the program stumble: each is understood or refused in a sentence.
 
+use std::ffi::OsString;
+
 use clap::Parser;
 use proptest::prelude::*;
 
@@ -128,6 +130,77 @@ fn ask(words: &[String]) {
         }
         _ => {}
     }
+}
+
+/// Words that other tools have and we have not.
+const THEIRS: [&str; 40] = [
+    "--filename=sim:",
+    "--name",
+    "--time_based",
+    "--bssplit=4k/50:8k/50",
+    "--ramp_time",
+    "--percentile_list=50:99",
+    "--offset=1m",
+    "--output-format=json",
+    "--group_reporting",
+    "--random_distribution=zipf:1.2",
+    "--ioengine=libaio",
+    "--stonewall",
+    "job.fio",
+    "-kR",
+    "-kW",
+    "-s1",
+    "-s1e308",
+    "-frandom",
+    "-f64",
+    "-b8",
+    "-b99999999999999999999",
+    "-o0",
+    "-o8",
+    "-t2",
+    "-LS",
+    "-BH",
+    "-S9",
+    "-Fparam.txt",
+    "-b4K",
+    "-b",
+    "-c18446744073709551615G",
+    "-w30",
+    "-w101",
+    "-r",
+    "-r8K",
+    "-Sh",
+    "-Suwb",
+    "-W0",
+    "-g1",
+    "-z",
+];
+
+/// Whatever a line of another tool becomes is a line of ours, or is refused.
+fn translate(words: &[String]) {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    for translated in [
+        halfpower_dialects::fio::translate(&words),
+        halfpower_dialects::sqlio::translate(&words),
+        halfpower_dialects::diskspd::translate(&words),
+    ] {
+        match translated {
+            Ok(translation) => translation.runs.iter().for_each(|run| drop(CommandLine::try_parse_from(&run.words))),
+            Err(refusals) => {
+                assert!(refusals.iter().all(|refusal| !refusal.to_string().is_empty()) && !refusals.is_empty())
+            }
+        }
+    }
+}
+
+#[test]
+fn no_line_of_another_tool_makes_it_stumble() {
+    let config = ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() };
+    let words = prop::collection::vec(
+        prop_oneof![2 => prop::sample::select(&THEIRS[..]).prop_map(str::to_string), 1 => word()],
+        0..10,
+    );
+    proptest!(config, |(words in words)| translate(&words));
 }
 
 fn feed(cases: u32) {

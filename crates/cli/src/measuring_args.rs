@@ -7,6 +7,7 @@ use crate::values::{engines_of_storage, listed, one_size, parse};
 
 /// The flags that study and run share.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Target and engine")]
 pub struct CommonArgs {
     /// Change a simulated target; may be repeated
     ///

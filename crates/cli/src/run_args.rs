@@ -6,21 +6,22 @@ use anyhow::{Result, bail};
 use clap::Args;
 use halfpower_spec::{
     Affinity, Arrival, Arrivals, Bytes, Cache, Experiment, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, Pass,
-    Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
+    RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
 use crate::measuring_args::CommonArgs;
-use crate::values::{one_count, one_size, parse, target};
+use crate::values::{microseconds, one_count, one_size, one_target, parse, percentile, settled, target_words};
 
 /// The most requests a second that a rate may ask of a thread.
 const MOST_IOPS: u64 = 1_000_000_000;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
 pub struct RunArgs {
-    /// Folder, file, block device, simulated target (sim:...) or null:
-    #[arg(value_parser = target)]
-    pub target: Target,
+    /// Folder, file, block device, simulated target (sim:...) or null:; several paths are measured at once
+    #[arg(value_name = "TARGET", help_heading = "Arguments", required = true, num_args = 1.., value_parser = target_words())]
+    pub targets: Vec<Target>,
     /// Set the access pattern: read, write, randread, randwrite, rw, randrw
     #[arg(long, value_parser = parse::<Rw>, default_value = "read")]
     pub rw: Rw,
@@ -59,10 +60,13 @@ pub struct RunArgs {
     #[arg(long, requires = "open_loop", value_parser = parse::<Arrivals>, default_value = "fixed")]
     pub arrivals: Arrivals,
     /// Measure a second time with idle-priority soaker threads, to see all processor time that the machine spends
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub soaker: bool,
+    /// Print these percentiles of latency as well, such as 50,99.9,99.99
+    #[arg(long, help_heading = "Output", value_name = "LIST", value_delimiter = ',', value_parser = percentile)]
+    pub percentiles: Vec<f64>,
     /// Print the record as JSON only
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub options: WorkloadOptionArgs,
@@ -74,58 +78,69 @@ pub struct RunArgs {
 
 /// The workload's options: everything beside the usual axes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "More of the workload")]
 pub struct WorkloadOptionArgs {
     /// Prepare the file this way before the run: written, new, append, last-first, fallocated, truncated
-    #[arg(long, value_parser = parse::<Layout>, default_value = "written")]
+    #[arg(hide_short_help = true, long, value_parser = parse::<Layout>, default_value = "written")]
     layout: Layout,
     /// Shift each request by this many bytes off a multiple of its size
-    #[arg(long, value_parser = parse::<Bytes>, default_value = "0")]
+    #[arg(hide_short_help = true, long, value_parser = parse::<Bytes>, default_value = "0")]
     misalign: Bytes,
     /// Use only a part of the target, given by its first byte and its length, such as 1GiB+64MiB
-    #[arg(long, value_name = "FROM+LENGTH", value_parser = parse::<Region>)]
+    #[arg(hide_short_help = true, long, value_name = "FROM+LENGTH", value_parser = parse::<Region>)]
     region: Option<Region>,
     /// Call fdatasync after this many writes of a thread; 0 flushes only at the end
-    #[arg(long, value_name = "WRITES", default_value_t = 0)]
+    #[arg(hide_short_help = true, long, value_name = "WRITES", default_value_t = 0)]
     fdatasync: u32,
-    /// Wait this long after completions before submitting again
-    #[arg(long, value_parser = parse::<Nanos>, default_value = "0")]
+    /// Wait this long after completions before submitting again; without a unit it is microseconds, as in fio
+    #[arg(hide_short_help = true, long, value_parser = microseconds, default_value = "0")]
     thinktime: Nanos,
+    /// Let requests go out for this long before the window opens
+    #[arg(hide_short_help = true, long, alias = "ramp_time", value_parser = parse::<Nanos>, default_value = "0")]
+    ramp_time: Nanos,
+    /// Let random requests fall on some blocks more often: random (evenly), zipf:S, pareto:H
+    ///
+    /// zipf:1.2 lets the k-th block come as often as 1 / k^1.2 says. pareto:0.2 sends 80% of the requests to 20% of the
+    /// blocks. Frequent blocks lie anywhere in the target.
+    #[arg(hide_short_help = true, long, alias = "random_distribution", value_parser = parse::<RandomDistribution>, default_value = "random")]
+    random_distribution: RandomDistribution,
     /// Submit from these processors: all, one, interrupt (the one that takes the device's interrupts), other (any but
     /// that one)
-    #[arg(long, value_parser = parse::<Affinity>, default_value = "all")]
+    #[arg(hide_short_help = true, long, value_parser = parse::<Affinity>, default_value = "all")]
     affinity: Affinity,
     /// Issue this many sequential streams in turn from each thread
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
+    #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     streams: u32,
     /// Add this many threads that read 8 KiB blocks at random; their requests are counted separately
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=1024), default_value_t = 0)]
+    #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(0..=1024), default_value_t = 0)]
     random_readers: u32,
     /// Begin a buffered run with the target's pages in this state: empty (each block is read once) or warm (all
     /// blocks are cached and read repeatedly, which measures the page cache itself)
-    #[arg(long, value_parser = parse::<PageCache>, default_value = "empty")]
+    #[arg(hide_short_help = true, long, value_parser = parse::<PageCache>, default_value = "empty")]
     page_cache: PageCache,
     /// Advise the kernel on the order of reads: normal, sequential, random
-    #[arg(long, value_parser = parse::<Fadvise>, default_value = "normal")]
+    #[arg(hide_short_help = true, long, value_parser = parse::<Fadvise>, default_value = "normal")]
     fadvise: Fadvise,
     /// Switch the device's write cache on or off for this run, and restore it afterwards
-    #[arg(long, value_name = "on|off", value_parser = parse::<Switch>)]
+    #[arg(hide_short_help = true, long, value_name = "on|off", value_parser = parse::<Switch>)]
     write_cache: Option<Switch>,
     /// Use only this many members of the target, the first ones; 0 uses all
-    #[arg(long, default_value_t = 0)]
+    #[arg(hide_short_help = true, long, default_value_t = 0)]
     members: u32,
     /// Combine the members as each, stripe or mirror, whatever the target's name says
-    #[arg(long, value_parser = parse::<VolumeLayout>)]
+    #[arg(hide_short_help = true, long, value_parser = parse::<VolumeLayout>)]
     volume_layout: Option<VolumeLayout>,
     /// Choose the memory kernel, for --engine memory
-    #[arg(long, value_parser = parse::<Kernel>)]
+    #[arg(hide_short_help = true, long, value_parser = parse::<Kernel>)]
     kernel: Option<Kernel>,
     /// Write blocks with their number, the seed and a checksum, and verify every block that is read
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     verify: bool,
 }
 
 /// Where the record belongs.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Part of a study")]
 pub struct PlaceInStudyArgs {
     /// Append the record to this study file, which `halfpower plan --output` creates
     #[arg(long)]
@@ -146,6 +161,7 @@ impl WorkloadOptionArgs {
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
+        let Self { random_distribution, ramp_time, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -162,11 +178,21 @@ impl WorkloadOptionArgs {
             volume_layout,
             kernel,
             verify,
+            random_distribution,
+            ramp_time,
         }
     }
 }
 
 impl RunArgs {
+    /// The target, with `--set` applied.
+    ///
+    /// # Errors
+    /// Where a setting cannot be, or several targets do not go together.
+    pub fn target(&self) -> Result<Target, ParseError> {
+        settled(one_target(&self.targets)?, &self.common.set)
+    }
+
     /// The workload that was asked for.
     ///
     /// # Errors
@@ -180,7 +206,7 @@ impl RunArgs {
             threads: self.common.threads,
             cache: self.fio_cache.cache()?.unwrap_or(self.cache),
             engine: self.common.engine,
-            issuing: self.common.issuing(&self.target),
+            issuing: self.common.issuing(&self.target()?),
             rate: self.iops()?.map(|iops| Arrival { iops, arrivals: self.arrivals }),
             options: self.options.options(),
         })

@@ -1,8 +1,9 @@
 //! Parses the values of flags that need more than a type's own parser, and words their help.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use halfpower_spec::{Bytes, EngineName, Experiment, ParseError, Target};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, ParseError, Several, Target, VolumeLayout};
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
@@ -20,8 +21,58 @@ pub fn engines_of_storage() -> Vec<EngineName> {
     EngineName::ALL.iter().copied().filter(|engine| !comes_with_its_target.contains(engine)).collect()
 }
 
-pub fn target(text: &str) -> Result<Target, ParseError> {
+fn target(text: &str) -> Result<Target, ParseError> {
     Target::parse(text, system_text)
+}
+
+/// Reads a target; a path need not be UTF-8.
+pub fn target_words() -> impl TypedValueParser<Value = Target> {
+    OsStringValueParser::new().try_map(|word| match word.to_str() {
+        Some(text) => target(text),
+        None => Ok(Target::Path(word.into())),
+    })
+}
+
+/// Several paths as one target, each for itself; a single target as it is.
+pub fn one_target(targets: &[Target]) -> Result<Target, ParseError> {
+    let [first, rest @ ..] = targets else { return Ok(Target::Path(PathBuf::from("."))) };
+    if rest.is_empty() {
+        return Ok(first.clone());
+    }
+    let path = |target: &Target| match target {
+        Target::Path(path) => Ok(path.clone()),
+        other => {
+            let text = other.to_string();
+            Err(ParseError::new(
+                &text,
+                0,
+                "this is no path, and so cannot stand beside other targets; measure it by itself",
+            ))
+        }
+    };
+    let members = targets.iter().map(path).collect::<Result<_, _>>()?;
+    Ok(Target::Several(Several { volume_layout: VolumeLayout::Each, members, chunk: Several::USUAL_CHUNK }))
+}
+
+/// A target with settings of `--set`.
+pub fn settled(target: Target, settings: &[String]) -> Result<Target, ParseError> {
+    settings.iter().try_fold(target, |target, setting| target.with(setting))
+}
+
+/// A time that is microseconds where it has no unit.
+pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return text.parse();
+    }
+    format!("{text}us").parse().map_err(|error: ParseError| ParseError { text: text.to_string(), ..error })
+}
+
+/// A percentile, above 0 and below 100.
+pub fn percentile(text: &str) -> Result<f64, ParseError> {
+    match text.trim().trim_start_matches('p').parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent),
+        _ => Err(ParseError::new(text, 0, "write a percentile between 0 and 100, such as 99.9")),
+    }
 }
 
 /// The TOML of a simulated machine: a shipped one's by its name, else a file's.

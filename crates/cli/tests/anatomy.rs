@@ -45,6 +45,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         anatomy: (pass == Pass::Traced).then_some(anatomy),
         lanes: Vec::new(),
         syncs: Default::default(),
+        by_direction: None,
         discarded: Vec::new(),
     }
 }

@@ -44,7 +44,21 @@ fn the_spellings_of_fio_mean_the_same() {
 
 #[test]
 fn every_command_parses_its_own_help() {
-    for command in ["study", "run", "plan", "memory", "probe", "report", "compare", "export", "calibrate", "systems"] {
+    for command in [
+        "study",
+        "run",
+        "plan",
+        "memory",
+        "probe",
+        "report",
+        "compare",
+        "export",
+        "calibrate",
+        "systems",
+        "sqlio",
+        "diskspd",
+        "generate",
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_halfpower")).args([command, "--help"]).output().unwrap();
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -10,6 +10,7 @@ mod experiments_cache;
 mod experiments_machines;
 mod faults;
 mod flags;
+mod habits;
 mod in_use;
 mod layouts;
 mod left_behind;

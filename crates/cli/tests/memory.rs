@@ -140,6 +140,7 @@ fn record(run: &Run) -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        by_direction: None,
         discarded: Vec::new(),
         syncs: halfpower_record::Latency::default(),
         lanes: Vec::new(),

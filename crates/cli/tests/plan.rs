@@ -28,7 +28,7 @@ fn the_commands_of_a_plan_make_the_records_of_the_study() {
     halfpower(folder.path(), &with("study", "whole.halfpower"));
     let plan = halfpower(folder.path(), &with("plan", "parts.halfpower"));
     assert!(plan.lines().count() > 60, "{plan}");
-    for line in plan.lines() {
+    for line in plan.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
         halfpower(folder.path(), &words);
     }
@@ -45,8 +45,13 @@ fn the_walks_are_planned_as_their_whole_grid() {
     let folder = TempDir::new().unwrap();
     let words = ["plan", "sim:", "--bs", "4KiB..64KiB", "--iodepth", "1..8", "--rw", "read", "--repeats", "2"];
     let plan = halfpower(folder.path(), &words);
-    assert_eq!(plan.lines().count(), 2 * 5 * 4 * 2, "{plan}");
-    assert!(plan.lines().all(|line| line.starts_with("halfpower run sim:") && line.contains(" --runtime ")));
+    let (comments, plan): (Vec<&str>, Vec<&str>) = plan.lines().partition(|line| line.starts_with('#'));
+    assert!(
+        comments[0].starts_with("# 80 runs, ") && comments[1].contains("a study chooses from these"),
+        "{comments:?}"
+    );
+    assert_eq!(plan.len(), 2 * 5 * 4 * 2, "{plan:?}");
+    assert!(plan.iter().all(|line| line.starts_with("halfpower run sim:") && line.contains(" --runtime ")));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Checks whether the settings of a workload go together, on every target.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Nanos, PageCache, Pattern, Workload, WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Workload,
+    WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -33,6 +34,10 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         let streams = options.streams;
         return refuse(format!("--streams {streams} are sequential, and --rw {rw} is not: take --rw read or write"));
     }
+    draws_at_random(workload)?;
+    if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
+        return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
+    }
     if options.fdatasync > 0 && !rw.writes() {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
@@ -47,6 +52,23 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a distribution of random requests where there are none, or where no block comes twice.
+fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
+    let (of, rw, layout) = (workload.options.random_distribution, workload.rw, workload.options.layout);
+    let what = match of {
+        RandomDistribution::Even => return Ok(()),
+        _ if rw.pattern() == Pattern::Sequential => {
+            format!("--random-distribution {of} is about random requests, and --rw {rw} has none: leave it out")
+        }
+        _ if layout != Layout::Written => format!(
+            "--random-distribution {of} lets blocks come again, and --layout {layout} writes each once: leave one of them \
+             out"
+        ),
+        _ => return Ok(()),
+    };
+    Err(MeasureError::Unfit { what })
 }
 
 /// Whether direct requests of `workload` begin and end at multiples of `unit`.

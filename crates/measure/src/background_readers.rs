@@ -56,7 +56,7 @@ impl ReaderAccount {
         let ios = self.0.ios.load(Ordering::Relaxed);
         let elapsed_ns = self.0.elapsed_ns.load(Ordering::Relaxed);
         let bytes = self.0.bytes.load(Ordering::Relaxed);
-        LaneRecord { role: LaneRole::Random, cpu: None, elapsed_ns, bytes, ios }
+        LaneRecord { role: LaneRole::Random, cpu: None, elapsed_ns, bytes, ios, reads: None, writes: None }
     }
 
     /// Their requests that moved fewer bytes than asked.

@@ -11,7 +11,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use halfpower_engine::{EngineError, Errno};
-use halfpower_record::{LaneRecord, LaneRole};
+use halfpower_record::{LaneRecord, LaneRole, LaneSide, Latency};
 use halfpower_spec::{Nanos, Run, Workload};
 
 use crate::offsets::Offsets;
@@ -35,10 +35,28 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    pub(crate) fn record(&self) -> LaneRecord {
+    /// What it did with requests of `block_bytes`.
+    pub(crate) fn record(&self, block_bytes: u64) -> LaneRecord {
         let Self { role, cpu, tally, .. } = self;
-        let elapsed_ns = tally.end.0 - tally.start.0;
-        LaneRecord { role: *role, cpu: cpu.map(|cpu| cpu as u32), elapsed_ns, bytes: tally.bytes, ios: tally.ios }
+        let read_bytes = tally.read_bytes(block_bytes);
+        LaneRecord {
+            role: *role,
+            cpu: cpu.map(|cpu| cpu as u32),
+            elapsed_ns: tally.end.0 - tally.start.0,
+            bytes: tally.bytes,
+            ios: tally.ios,
+            reads: Some(side(read_bytes, &tally.read_latency.latency())),
+            writes: Some(side(tally.bytes - read_bytes, &tally.write_latency.latency())),
+        }
+    }
+}
+
+fn side(bytes: u64, latency: &Latency) -> LaneSide {
+    LaneSide {
+        ios: latency.count(),
+        bytes,
+        latency_ns_mean: latency.mean_ns(),
+        latency_ns_deviation: latency.deviation_ns(),
     }
 }
 
@@ -131,7 +149,12 @@ pub(crate) fn drive(
     stop: &AtomicBool,
 ) -> Result<(Vec<Driven>, Spent), MeasureError> {
     let Prepared { lanes, flush, silence, warms_up, .. } = prepared;
-    let terms = Terms { runtime: run.runtime, flush, pauses: Pauses::of(&run.workload.options) };
+    let terms = Terms {
+        runtime: run.runtime,
+        flush,
+        pauses: Pauses::of(&run.workload.options),
+        ramp: run.workload.options.ramp_time,
+    };
     let identities: Vec<_> = lanes.iter().map(|lane| (lane.role, lane.cpu, lane.depth)).collect();
     let own_lanes = lanes.iter().filter(|lane| lane.role == LaneRole::Own).count();
     let shared = Arc::new(Shared {

@@ -15,6 +15,7 @@ mod read_back;
 mod real;
 mod schedule;
 mod simulated;
+mod skewed_blocks;
 mod sum;
 mod target_backend;
 mod window;

@@ -8,6 +8,8 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use crate::skewed_blocks::{SkewedBlocks, scatter};
+
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
     order: Order,
@@ -22,6 +24,7 @@ enum Order {
     Sequential { next: u64 },
     Streams(Streams),
     Random,
+    Skewed(SkewedBlocks),
     Permuted(Permutation),
 }
 
@@ -80,7 +83,9 @@ impl Offsets {
                 Order::Sequential { next: blocks - 1 }
             }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
-            (Pattern::Random, false) => Order::Random,
+            (Pattern::Random, false) => {
+                SkewedBlocks::new(workload.options.random_distribution, blocks).map_or(Order::Random, Order::Skewed)
+            }
             (Pattern::Random, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
         };
         let operations = match workload.rw.direction() {
@@ -129,6 +134,7 @@ impl Offsets {
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
                 ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
             }),
+            Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |random| skewed.draw(random)),
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
@@ -200,14 +206,6 @@ impl Permutation {
             }
         }
     }
-}
-
-/// A bijection of the values up to `mask` (all ones): an odd multiplication and a shifted exclusive or.
-#[inline]
-fn scatter(state: u64, mask: u64) -> u64 {
-    let half = (mask.count_ones() / 2).max(1);
-    let mixed = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-    mixed ^ (mixed >> half)
 }
 
 #[cfg(test)]

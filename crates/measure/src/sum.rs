@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_engine::Errno;
-use halfpower_record::{Latency, Series};
+use halfpower_record::{ByDirection, Latency, Series};
 
 use crate::drive::Driven;
 
@@ -19,6 +19,8 @@ pub(crate) struct Sum {
     pub overdue_ios: u64,
     pub errors: BTreeMap<String, u64>,
     pub latency: Latency,
+    /// Of `bytes`, those that were read; latencies of reads and of writes.
+    pub by_direction: ByDirection,
     /// Requests in flight on the average: of each lane over its own window, without its flush, and all together.
     pub depth: f64,
     pub syncs: Latency,
@@ -27,7 +29,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// Of at least one lane.
-    pub(crate) fn of(lanes: &[Driven]) -> Self {
+    pub(crate) fn of(lanes: &[Driven], block_bytes: u64) -> Self {
         let tallies = || lanes.iter().map(|lane| &lane.tally);
         let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
         let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
@@ -42,12 +44,17 @@ impl Sum {
             overdue_ios: tallies().map(|tally| tally.overdue_ios).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
+            by_direction: ByDirection::default(),
             depth: 0.0,
             syncs: Latency::default(),
             series: Series { step_ns: lanes[0].tally.step_ns, bytes: Vec::new() },
         };
         for tally in tallies() {
-            let latency = tally.latency.latency();
+            let (reads, writes) = (tally.read_latency.latency(), tally.write_latency.latency());
+            let latency = tally.latency();
+            sum.by_direction.read_bytes += tally.read_bytes(block_bytes);
+            sum.by_direction.read_latency.merge(&reads);
+            sum.by_direction.write_latency.merge(&writes);
             let in_flight_ns = latency.sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
             sum.depth += in_flight_ns / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
             sum.latency.merge(&latency);

@@ -11,7 +11,7 @@ mod warm_up;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::LatencyCounter;
+use halfpower_record::{Latency, LatencyCounter};
 use halfpower_spec::Nanos;
 
 use crate::offsets::Offsets;
@@ -52,7 +52,10 @@ pub(crate) struct Tally {
     /// Open loop: requests that should have come before the window closed and were not completed by then.
     pub overdue_ios: u64,
     pub errors: Vec<(Errno, u64)>,
-    pub latency: LatencyCounter,
+    pub read_latency: LatencyCounter,
+    pub write_latency: LatencyCounter,
+    /// Bytes that short reads lack of their blocks.
+    pub lacking_read_bytes: u64,
     /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
     /// failed or were in flight when it closed, less what passed before it opened.
     pub in_flight_beyond_latency_ns: i128,
@@ -60,6 +63,20 @@ pub(crate) struct Tally {
     pub syncs: Option<LatencyCounter>,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
+}
+
+impl Tally {
+    /// Latencies of reads and writes together.
+    pub(crate) fn latency(&self) -> Latency {
+        let mut latency = self.read_latency.latency();
+        latency.merge(&self.write_latency.latency());
+        latency
+    }
+
+    /// Bytes that were read, of requests of `block_bytes`.
+    pub(crate) fn read_bytes(&self, block_bytes: u64) -> u64 {
+        self.read_ios * block_bytes - self.lacking_read_bytes
+    }
 }
 
 /// How long, and how it ends.
@@ -70,6 +87,8 @@ pub(crate) struct Terms {
     pub flush: bool,
     /// What it stops for in between.
     pub pauses: Pauses,
+    /// Time that requests go out before the window opens.
+    pub ramp: Nanos,
 }
 
 impl Terms {
@@ -170,13 +189,14 @@ impl<'a> Window<'a> {
 
     /// Runs to the end of the time, of the offsets or of the user's patience, and leaves nothing in flight.
     pub(crate) fn run(mut self) -> Result<Tally, EngineError> {
-        let mut now = self.turn_over(self.engine.now())?;
+        let began = self.engine.now();
+        if let Some(open_loop) = &mut self.open_loop {
+            open_loop.schedule.begin(began);
+        }
+        let mut now = if self.terms.ramp > Nanos(0) { self.ramp_up(began)? } else { self.turn_over(began)? };
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
-        if let Some(open_loop) = &mut self.open_loop {
-            open_loop.schedule.begin(now);
-        }
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
             if self.all_free() && self.offsets.ended() {
@@ -272,7 +292,8 @@ impl<'a> Window<'a> {
         let mut count = 1;
         let mut take = |Issued { at, is_read }: Issued, count: u64| {
             tally.read_ios += if is_read { count } else { 0 };
-            tally.latency.add(now.0 - at.0, count);
+            let latency = if is_read { &mut tally.read_latency } else { &mut tally.write_latency };
+            latency.add(now.0 - at.0, count);
         };
         for issued in rest {
             if issued != of_these {
@@ -293,7 +314,9 @@ impl<'a> Window<'a> {
             match completion.result {
                 Ok(moved) if moved < *block_bytes => {
                     tally.short_transfers += 1;
-                    lacking_bytes += u64::from(*block_bytes - moved);
+                    let lacking = u64::from(*block_bytes - moved);
+                    lacking_bytes += lacking;
+                    tally.lacking_read_bytes += if issued[completion.slot as usize].is_read { lacking } else { 0 };
                 }
                 Ok(_) => {}
                 Err(errno) => {

@@ -44,6 +44,7 @@ pub fn probe_machine(root: &Root) -> Machine {
         cpu_mhz: cpu_mhz(&cpuinfo),
         cpus: allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")),
         memory: memory(root).unwrap_or_default(),
+        hostname: root.text("proc/sys/kernel/hostname").filter(|name| !name.is_empty()),
         virtualised: (!places.is_empty()).then(|| places.join(", ")),
     }
 }

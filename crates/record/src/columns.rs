@@ -4,7 +4,9 @@
 
 use rusqlite::types::Value;
 
-use crate::{CpuTimes, Record};
+use halfpower_spec::Direction;
+
+use crate::{CpuTimes, Record, Side};
 
 /// Names that columns had in layout 1, each with its name since.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
@@ -75,6 +77,14 @@ pub const COLUMNS: &[Column] = &[
     integer("latency_ns_p999", |r| whole(r.latency.quantile_ns(0.999))),
     integer("latency_ns_max", |r| whole(r.latency.max_ns())),
     real("latency_ns_mean", |r| Value::Real(r.latency.mean_ns())),
+    real("read_mbps", |r| side(r, Direction::Read, |side| Value::Real(side.mbps()))),
+    real("write_mbps", |r| side(r, Direction::Write, |side| Value::Real(side.mbps()))),
+    real("read_iops", |r| side(r, Direction::Read, |side| Value::Real(side.iops()))),
+    real("write_iops", |r| side(r, Direction::Write, |side| Value::Real(side.iops()))),
+    integer("read_latency_ns_p50", |r| latency_of(r, Direction::Read, 0.5)),
+    integer("read_latency_ns_p99", |r| latency_of(r, Direction::Read, 0.99)),
+    integer("write_latency_ns_p50", |r| latency_of(r, Direction::Write, 0.5)),
+    integer("write_latency_ns_p99", |r| latency_of(r, Direction::Write, 0.99)),
     real("achieved_depth", |r| Value::Real(r.achieved_depth)),
     integer("submitted", |r| whole(r.cpu.ios)),
     integer("cpu_span_ns", |r| whole(r.cpu.span_ns)),
@@ -124,6 +134,16 @@ fn whole(value: u64) -> Value {
 
 fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
     whole(record.cpu.machine.iter().map(part).sum())
+}
+
+/// A figure of one direction; null where the workload does not go that way.
+fn side(record: &Record, direction: Direction, figure: fn(&Side<'_>) -> Value) -> Value {
+    record.side(direction).map_or(Value::Null, |side| figure(&side))
+}
+
+fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Value {
+    let latency = record.side(direction).and_then(|side| side.latency);
+    latency.map_or(Value::Null, |latency| whole(latency.quantile_ns(quantile)))
 }
 
 /// Such as `EIO=3 ENOSPC=1`, empty where nothing failed.

@@ -106,6 +106,9 @@ pub struct Machine {
     pub memory: Bytes,
     /// The hypervisor or container it runs in, where that can be told.
     pub virtualised: Option<String>,
+    /// Its name in the network; `None` where it is not known, and for studies of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
 }
 
 impl Machine {

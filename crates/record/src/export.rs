@@ -1,7 +1,7 @@
 //! Exports records as CSV, a row a record, and as JSON with everything.
 //!
 //! Records enter, text leaves to any `Write`. The CSV has a heading line and the [`COLUMNS`] of the study file
-//! under the same names; what is not known is empty. The JSON is an array of objects: `generator` (by which the
+//! under the same names, then the target and the host; what is not known is empty. The JSON is an array of objects: `generator` (by which the
 //! file is known for ours), the same columns, then `record` (the whole of it, histogram and series too, as the study
 //! file keeps it) and `environment`.
 
@@ -13,20 +13,29 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::{COLUMNS, Environment, Record, RecordError};
 
-/// Writes a heading line and a row for each record.
+/// Names of the columns that stand behind those of the study file: where a record comes from.
+const FROM: [&str; 2] = ["target", "host"];
+
+/// Writes a heading line and a row for each record of `target`, with the host that its environment names.
 ///
 /// # Errors
 /// [`RecordError::Stream`] if `out` takes no more.
-pub fn write_csv<'a>(records: impl IntoIterator<Item = &'a Record>, out: impl Write) -> Result<(), RecordError> {
+pub fn write_csv<'a>(
+    records: impl IntoIterator<Item = (&'a Record, &'a Environment)>,
+    target: &str,
+    out: impl Write,
+) -> Result<(), RecordError> {
     let mut rows = csv::Writer::from_writer(out);
-    rows.write_record(COLUMNS.iter().map(|column| column.name))?;
-    for record in records {
-        rows.write_record(COLUMNS.iter().map(|column| match (column.value)(record) {
+    rows.write_record(COLUMNS.iter().map(|column| column.name).chain(FROM))?;
+    for (record, environment) in records {
+        let columns = COLUMNS.iter().map(|column| match (column.value)(record) {
             Value::Integer(value) => value.to_string(),
             Value::Real(value) => value.to_string(),
             Value::Text(value) => value,
             Value::Null | Value::Blob(_) => String::new(),
-        }))?;
+        });
+        let host = environment.machine.hostname.clone().unwrap_or_default();
+        rows.write_record(columns.chain([target.to_string(), host]))?;
     }
     Ok(rows.flush()?)
 }

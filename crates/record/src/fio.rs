@@ -8,7 +8,7 @@
 
 use std::io::Write;
 
-use halfpower_spec::{EngineName, IoMem, Issuing, Pass, Workload};
+use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pass, Workload};
 use serde_json::{Map, Value, json};
 
 use crate::fio_latency::{latency_bins, latency_object, no_latency};
@@ -35,15 +35,37 @@ struct FioJob {
     elapsed_ns: u64,
     bytes: u64,
     ios: u64,
-    read_ios: u64,
     short_transfers: u64,
     errors: u64,
     latency: Latency,
+    read: FioSide,
+    write: FioSide,
     cpu_span_ns: u64,
     user_ns: u64,
     system_ns: u64,
     /// Bytes a second in each step of each run.
     samples: Vec<f64>,
+    /// Percentiles that are listed; fio's own list where it is empty.
+    percentiles: Vec<f64>,
+}
+
+/// What a cell moved one way.
+#[derive(Default)]
+struct FioSide {
+    ios: u64,
+    bytes: u64,
+    latency: Latency,
+}
+
+impl FioSide {
+    /// Adds what a run moved this way. A mixed run of the first releases has one latency for both ways.
+    fn add(&mut self, record: &Record, direction: Direction) {
+        if let Some(side) = record.side(direction) {
+            self.ios += side.ios;
+            self.bytes += side.bytes;
+            self.latency.merge(side.latency.unwrap_or(&record.latency));
+        }
+    }
 }
 
 impl FioJob {
@@ -57,14 +79,16 @@ impl FioJob {
             elapsed_ns: 0,
             bytes: 0,
             ios: 0,
-            read_ios: 0,
             short_transfers: 0,
             errors: 0,
             latency: Latency::default(),
+            read: FioSide::default(),
+            write: FioSide::default(),
             cpu_span_ns: 0,
             user_ns: 0,
             system_ns: 0,
             samples: Vec::new(),
+            percentiles: Vec::new(),
         }
     }
 
@@ -73,7 +97,9 @@ impl FioJob {
         self.elapsed_ns += record.elapsed_ns;
         self.bytes += record.bytes;
         self.ios += record.ios;
-        self.read_ios += record.read_ios;
+        for (side, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
+            side.add(record, direction);
+        }
         self.short_transfers += record.short_transfers;
         self.errors += record.error_count();
         self.latency.merge(&record.latency);
@@ -118,6 +144,47 @@ pub fn write_fio<'a>(
     let jobs = cells.iter().map(|cell| job(cell, target)).collect();
     let began = cells.iter().map(|cell| cell.started_unix_ms).min().unwrap_or(0);
     serde_json::to_writer_pretty(&mut out, &document(began, jobs))?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// A run with the name that a job file gave it.
+#[derive(Debug, Clone)]
+pub struct NamedRun<'a> {
+    /// The job's name.
+    pub name: &'a str,
+    /// The files, as they were named.
+    pub target: String,
+    /// What the run gave.
+    pub record: &'a Record,
+    /// Percentiles that are listed; fio's own list where it is empty.
+    pub percentiles: Vec<f64>,
+}
+
+/// Writes one document with a job for each run, by its name.
+///
+/// # Errors
+/// [`RecordError::Stream`] if `out` takes no more.
+pub fn write_fio_jobs<'a>(
+    runs: impl IntoIterator<Item = NamedRun<'a>>,
+    mut out: impl Write,
+) -> Result<(), RecordError> {
+    let mut began_unix_ms = u64::MAX;
+    let mut jobs = Vec::new();
+    for run in runs {
+        let mut cell = FioJob::new(run.record);
+        cell.add(run.record);
+        cell.percentiles = run.percentiles;
+        began_unix_ms = began_unix_ms.min(cell.started_unix_ms);
+        let mut job = job(&cell, &run.target);
+        if !run.name.is_empty() {
+            job["jobname"] = json!(run.name);
+            job["job options"]["name"] = json!(run.name);
+        }
+        jobs.push(job);
+    }
+    let began_unix_ms = if jobs.is_empty() { 0 } else { began_unix_ms };
+    serde_json::to_writer_pretty(&mut out, &document(began_unix_ms, jobs))?;
     out.write_all(b"\n")?;
     Ok(out.flush()?)
 }
@@ -167,7 +234,6 @@ fn block_size(bytes: u64) -> String {
 fn job(cell: &FioJob, target: &str) -> Value {
     let workload = &cell.workload;
     let name = format!("{}-{}-{}", workload.rw, block_size(workload.bs.0), workload.cache);
-    let write_ios = cell.ios - cell.read_ios.min(cell.ios);
     // fio charges a job's threads against the sum of their times.
     let percent = |spent_ns: u64| {
         let available_ns = cell.cpu_span_ns as f64 * f64::from(workload.threads.max(1));
@@ -181,9 +247,9 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "eta": 0,
         "elapsed": cell.seconds().ceil() as u64,
         "job options": options(cell, target, &name),
-        "read": direction(cell, cell.read_ios),
-        "write": direction(cell, write_ios),
-        "trim": direction(cell, 0),
+        "read": direction(cell, &cell.read),
+        "write": direction(cell, &cell.write),
+        "trim": direction(cell, &FioSide::default()),
         "job_runtime": cell.elapsed_ns / 1_000_000,
         "usr_cpu": percent(cell.user_ns),
         "sys_cpu": percent(cell.system_ns),
@@ -239,15 +305,14 @@ pub fn fio_issuing(issuing: &Issuing) -> [(&'static str, String); 2] {
     [("iomem", memory.to_string()), ("iodepth_batch_submit", issuing.iodepth_batch.to_string())]
 }
 
-/// The share of a cell that went one way: `ios` of its requests, with their share of the bytes. Latency is kept
-/// for both ways together, so a mixed cell shows the same latency on either side.
-fn direction(cell: &FioJob, ios: u64) -> Value {
+/// The share of a cell that went one way. Its rates over time are its share of the whole's.
+fn direction(cell: &FioJob, side: &FioSide) -> Value {
+    let FioSide { ios, bytes, ref latency } = *side;
     let share = if cell.ios > 0 { ios as f64 / cell.ios as f64 } else { 0.0 };
-    let bytes = (cell.bytes as f64 * share).round() as u64;
     let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };
     let rate = Spread::of(cell.samples.iter().map(|sample| sample * share / 1024.0));
     let requests = Spread::of(cell.samples.iter().map(|sample| sample * share / cell.workload.bs.0.max(1) as f64));
-    let latency = if ios > 0 { latency_object(&cell.latency) } else { no_latency() };
+    let latency = if ios > 0 { latency_object(latency, &cell.percentiles) } else { no_latency() };
     let whole = |value: f64| value.round() as u64;
     json!({
         "io_bytes": bytes,

@@ -46,16 +46,15 @@ pub fn latency_bins(latency: &Latency) -> Bins {
     Bins { ns: coarse(0).into(), us: coarse(1).into(), ms: ms.into() }
 }
 
-/// Summary, percentiles and bins of `latency`.
-pub fn latency_object(latency: &Latency) -> Value {
+/// Summary, percentiles (fio's own list where `percentiles` is empty) and bins of `latency`.
+pub fn latency_object(latency: &Latency, percentiles: &[f64]) -> Value {
     let middle = |low: u64, high: u64| low + (high - low) / 2;
     let mean = latency.mean_ns();
     let squares: f64 =
         latency.buckets().map(|(low, high, count)| count as f64 * (middle(low, high) as f64 - mean).powi(2)).sum();
-    let percentiles: Map<String, Value> = PERCENTILES
-        .iter()
-        .map(|percent| (format!("{percent:.6}"), json!(latency.quantile_ns(percent / 100.0))))
-        .collect();
+    let listed = if percentiles.is_empty() { &PERCENTILES[..] } else { percentiles };
+    let percentiles: Map<String, Value> =
+        listed.iter().map(|percent| (format!("{percent:.6}"), json!(latency.quantile_ns(percent / 100.0)))).collect();
     let bins: Map<String, Value> =
         latency.buckets().map(|(low, high, count)| (middle(low, high).to_string(), json!(count))).collect();
     json!({

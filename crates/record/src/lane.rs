@@ -15,6 +15,25 @@ pub struct LaneRecord {
     pub bytes: u64,
     /// Its requests that succeeded.
     pub ios: u64,
+    /// Of these, the reads; `None` for runs of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<LaneSide>,
+    /// Of these, the writes; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<LaneSide>,
+}
+
+/// One direction of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct LaneSide {
+    /// Requests that succeeded.
+    pub ios: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Mean of their latencies, in nanoseconds.
+    pub latency_ns_mean: f64,
+    /// Standard deviation of their latencies, in nanoseconds.
+    pub latency_ns_deviation: f64,
 }
 
 /// Whose a lane is.

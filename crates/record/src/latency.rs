@@ -141,6 +141,16 @@ impl Latency {
         if count == 0 { 0.0 } else { self.sum_ns as f64 / count as f64 }
     }
 
+    /// The standard deviation, from the middle of each bucket; 0 when there is none.
+    pub fn deviation_ns(&self) -> f64 {
+        let mean = self.mean_ns();
+        let squares: f64 = self
+            .buckets()
+            .map(|(low, high, count)| count as f64 * ((low as f64 + high as f64) / 2.0 - mean).powi(2))
+            .sum();
+        (squares / self.count().max(1) as f64).sqrt()
+    }
+
     /// The latency that a share `quantile` (0 to 1) of all stays at or below, 0 when there is none: the end of the
     /// bucket that holds the nearest rank.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {

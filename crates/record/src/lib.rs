@@ -4,6 +4,7 @@
 //! advice are `analyse`'s. Files: [`StudyFile`] (SQLite), the SQLIO trace both ways, CSV and JSON.
 
 mod anatomy;
+mod by_direction;
 mod columns;
 mod difference;
 mod discarded;
@@ -21,16 +22,17 @@ mod sqlio;
 mod study_file;
 
 pub use anatomy::{Anatomy, Phase, PhaseTime};
+pub use by_direction::{ByDirection, Side};
 pub use columns::{COLUMNS, Column};
 pub use discarded::{DiscardReason, DiscardedWindow};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, Machine, TargetKind};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
 pub use faults::is_wrong_data;
-pub use fio::{FioDocument, fio_documents, fio_issuing, write_fio};
-pub use lane::{LaneRecord, LaneRole};
+pub use fio::{FioDocument, NamedRun, fio_documents, fio_issuing, write_fio, write_fio_jobs};
+pub use lane::{LaneRecord, LaneRole, LaneSide};
 pub use latency::{Latency, LatencyCounter};
 pub use place_identity::{MemberIdentity, PlaceIdentity};
 pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
-pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, write_trace};
+pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, time_stamp, write_trace};
 pub use study_file::{Entry, StudyFile};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use halfpower_spec::{EngineName, Run};
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, DiscardedWindow, LaneRecord, LaneRole, Latency};
+use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct Record {
     /// From before submission to reaping, of the requests that succeeded; in an open loop from when it should have
     /// been submitted.
     pub latency: Latency,
+    /// Reads and writes apart, where the workload mixes them; `None` elsewhere and for runs of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_direction: Option<ByDirection>,
     /// Mean number of requests in flight: the sum of latencies over the window.
     pub achieved_depth: f64,
     /// What it cost the processors.

@@ -206,8 +206,10 @@ fn comment(record: &Record) -> String {
     )
 }
 
-/// UTC, with the proleptic Gregorian calendar counted from 0000-03-01, so that the leap day ends a year.
-fn time_stamp(unix_s: u64) -> String {
+/// Seconds of Unix time as `2000-06-16 12:00:00`, in UTC.
+///
+/// With the proleptic Gregorian calendar counted from 0000-03-01, so that the leap day ends a year.
+pub fn time_stamp(unix_s: u64) -> String {
     let (days, second) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -7,14 +7,17 @@ use halfpower_record::{COLUMNS, Record, write_csv, write_json};
 fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
     let records = records(12);
     let mut out = Vec::new();
-    write_csv(&records, &mut out).unwrap();
+    let mut here = environment("6.1");
+    here.machine.hostname = Some("alpha".to_string());
+    write_csv(records.iter().map(|record| (record, &here)), "/data", &mut out).unwrap();
     let mut rows = csv::Reader::from_reader(&out[..]);
     let heading: Vec<String> = rows.headers().unwrap().iter().map(str::to_string).collect();
-    assert_eq!(heading, COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>());
+    assert_eq!(heading, COLUMNS.iter().map(|column| column.name).chain(["target", "host"]).collect::<Vec<_>>());
     let at = |name: &str| heading.iter().position(|column| column == name).unwrap();
     let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 12);
     for (row, record) in rows.iter().zip(&records) {
+        assert_eq!((&row[at("target")], &row[at("host")]), ("/data", "alpha"));
         assert_eq!(&row[at("seed")], record.run.seed.to_string());
         assert_eq!(&row[at("workload")], record.run.workload.to_string());
         assert_eq!(row[at("mbps")].parse(), Ok(record.mbps()));
@@ -43,7 +46,7 @@ fn the_json_holds_columns_record_and_environment() {
 #[test]
 fn no_records_are_still_a_csv_and_an_array() {
     let mut out = Vec::new();
-    write_csv(&[], &mut out).unwrap();
+    write_csv([], "/data", &mut out).unwrap();
     assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 1);
     out.clear();
     write_json([], &mut out).unwrap();
@@ -53,7 +56,7 @@ fn no_records_are_still_a_csv_and_an_array() {
 #[test]
 fn a_stream_that_takes_no_more_is_an_error() {
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
-    assert!(write_csv(&[record(1)], full()).is_err());
+    assert!(write_csv([(&record(1), &environment("6.1"))], "/data", full()).is_err());
     assert!(write_json([(&record(1), &environment("6.1"))], full()).is_err());
     assert!(halfpower_record::write_trace(&[record(1)], full()).is_err());
 }

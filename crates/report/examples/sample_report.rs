@@ -322,6 +322,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         cached_bytes: Some(0),
         noise: Noise::default(),
         anatomy: None,
+        by_direction: None,
         discarded: Vec::new(),
     }
 }

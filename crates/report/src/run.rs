@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use halfpower_record::{CpuTimes, Environment, Record};
-use halfpower_spec::{IoMem, Issuing, Pass, Rw};
+use halfpower_record::{CpuTimes, Environment, LaneRole, Latency, Record, Side};
+use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const SCHEMA: u32 = 1;
 pub fn run_json(record: &Record, environment: &Environment) -> Value {
     let (run, workload) = (&record.run, &record.run.workload);
     let mixed = workload.rw.direction().is_none();
-    json!({
+    let mut object = json!({
         "schema": SCHEMA,
         "rw": workload.rw,
         "pattern": workload.rw.pattern(),
@@ -52,7 +52,7 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "memory_mbps": record.memory_mbps(),
         "mbps": record.mbps(),
         "iops": record.iops(),
-        "latency_ns": latency(record),
+        "latency_ns": latency(&record.latency),
         "achieved_depth": record.achieved_depth,
         "cpu": cpu(record),
         "noise": {
@@ -65,11 +65,27 @@ pub fn run_json(record: &Record, environment: &Environment) -> Value {
         "series": { "step_ns": record.series.step_ns, "bytes": record.series.bytes },
         "harness_ns_per_io": record.harness_ns_per_io,
         "environment": environment,
+    });
+    for direction in [Direction::Read, Direction::Write] {
+        object[direction.word()] = side(record, direction);
+    }
+    object
+}
+
+/// One direction; `null` where the workload does not go that way.
+fn side(record: &Record, direction: Direction) -> Value {
+    record.side(direction).map_or(Value::Null, |side| {
+        json!({
+            "ios": side.ios,
+            "bytes": side.bytes,
+            "mbps": side.mbps(),
+            "iops": side.iops(),
+            "latency_ns": side.latency.map(latency),
+        })
     })
 }
 
-fn latency(record: &Record) -> Value {
-    let latency = &record.latency;
+fn latency(latency: &Latency) -> Value {
     json!({
         "min": latency.min_ns(),
         "p50": latency.quantile_ns(0.5),
@@ -118,11 +134,11 @@ fn issued(issuing: &Issuing) -> String {
     }
 }
 
-/// Prints the record as a block of a few lines.
+/// Prints the record as a block of a few lines, with these percentiles of latency beside the usual ones.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn run_text(record: &Record, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let workload = &record.run.workload;
     let rw = match workload.rw {
         Rw::Mixed | Rw::Randmixed => format!("{} ({}% reads)", workload.rw, workload.rwmixread),
@@ -139,11 +155,23 @@ pub fn run_text(record: &Record, out: &mut (impl Write + ?Sized)) -> io::Result<
     )?;
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &issued(issuing)))?;
     row(out, "throughput", &throughput(record))?;
-    row(out, "latency", &latency_words(record))?;
+    rate(record).iter().try_for_each(|words| row(out, "rate", words))?;
+    row(out, "latency", &latency_words(&record.latency))?;
+    if !percentiles.is_empty() {
+        row(out, "percentiles", &percentile_words(&record.latency, percentiles))?;
+    }
+    if workload.rw.direction().is_none() {
+        for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {
+            record.side(direction).iter().try_for_each(|side| row(out, name, &side_words(side, percentiles)))?;
+        }
+    }
     row(out, "depth", &depth(record))?;
     row(out, "processor", &processor(record))?;
     row(out, "machine", &machine(record))?;
     row(out, "errors", &errors(record))?;
+    if workload.options.verify {
+        row(out, "verified", &verified(record))?;
+    }
     row(out, "harness", &harness(record))
 }
 
@@ -165,8 +193,61 @@ fn throughput(record: &Record) -> String {
     )
 }
 
-fn latency_words(record: &Record) -> String {
-    let latency = &record.latency;
+/// What became of the rate that was asked for; `None` in a closed loop.
+fn rate(record: &Record) -> Option<String> {
+    let Arrival { iops, arrivals } = record.run.workload.rate?;
+    let lanes = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).count().max(1) as f64;
+    let asked = iops as f64 * f64::from(record.run.workload.threads).max(lanes);
+    let reached = record.iops() / asked;
+    let overdue = thousands(record.overdue_ios as f64);
+    let kept = record.overdue_ios <= u64::from(record.run.workload.total_depth()) && reached > 0.95;
+    Some(if kept {
+        format!("{} IO/s asked ({arrivals}), reached", thousands(asked))
+    } else {
+        format!(
+            "NOT reached: {} IO/s asked ({arrivals}), {} of that came; {overdue} requests were due and not done at the end",
+            thousands(asked),
+            percent(reached)
+        )
+    })
+}
+
+fn percentile_words(latency: &Latency, percentiles: &[f64]) -> String {
+    let at = |percent: &f64| format!("p{percent} {}", time_us(latency.quantile_ns(percent / 100.0) as f64 / 1e3));
+    percentiles.iter().map(at).collect::<Vec<_>>().join(", ")
+}
+
+/// One direction of a mixed workload.
+fn side_words(side: &Side<'_>, percentiles: &[f64]) -> String {
+    let latency = match side.latency {
+        Some(latency) if latency.count() > 0 && !percentiles.is_empty() => {
+            format!("{}, {}", latency_words(latency), percentile_words(latency, percentiles))
+        }
+        Some(latency) => latency_words(latency),
+        None => "latency is not known apart".to_string(),
+    };
+    format!("{} MB/s, {} IO/s; {latency}", number(side.mbps()), thousands(side.iops()))
+}
+
+/// What was checked where the run was verified.
+fn verified(record: &Record) -> String {
+    let reads = match record.read_ios {
+        0 => String::new(),
+        count => format!("{} reads were checked against what was written", thousands(count as f64)),
+    };
+    let writes = match record.ios - record.read_ios.min(record.ios) {
+        0 => String::new(),
+        count => format!("what {} writes left was read back and checked", thousands(count as f64)),
+    };
+    let what = [reads, writes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let wrong = match record.wrong_data() {
+        0 => "no data were wrong".to_string(),
+        count => format!("{} found WRONG data", thousands(count as f64)),
+    };
+    if what.is_empty() { "nothing: no request succeeded".to_string() } else { format!("{what}; {wrong}") }
+}
+
+fn latency_words(latency: &Latency) -> String {
     if latency.count() == 0 {
         return "no request succeeded".to_string();
     }
@@ -199,7 +280,19 @@ fn processor(record: &Record) -> String {
         None if record.run.pass == Pass::Soaker => "; the soaker has no account".to_string(),
         None => String::new(),
     };
-    format!("{} a request charged ({} user, {} system){soaker}", time_us(charged), time_us(user), time_us(system))
+    let lost = cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns));
+    let crossed = match lost {
+        Some(lost) if lost < charged => {
+            ", which is below the bound from below: the idle machine was busier than the run's"
+        }
+        _ => "",
+    };
+    format!(
+        "{} a request charged ({} user, {} system){soaker}{crossed}",
+        time_us(charged),
+        time_us(user),
+        time_us(system)
+    )
 }
 
 fn machine(record: &Record) -> String {

@@ -140,7 +140,7 @@ fn colour_only_where_it_is_wanted() {
 fn a_run_is_a_block_of_lines() {
     let text_of = |record| {
         let mut out = Vec::new();
-        run_text(&record, &mut out).unwrap();
+        run_text(&record, &[], &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     let mut record = record();

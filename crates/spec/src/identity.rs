@@ -43,6 +43,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     let WorkloadOptions { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, .. } =
         options;
     let WorkloadOptions { page_cache, fadvise, write_cache, members, volume_layout, kernel, verify, .. } = options;
+    let WorkloadOptions { random_distribution, ramp_time, .. } = options;
     let mut part = |differs: bool, name: &str, value: &dyn Display| {
         if differs { write!(f, " --{name} {value}") } else { Ok(()) }
     };
@@ -60,6 +61,8 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     part(*members != default.members, "members", members)?;
     volume_layout.iter().try_for_each(|layout| part(true, "join", layout))?;
     kernel.iter().try_for_each(|kernel| part(true, "kernel", kernel))?;
+    part(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
+    part(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
     if *verify { f.write_str(" --verify") } else { Ok(()) }
 }
 

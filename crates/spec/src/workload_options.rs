@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Affinity, Bytes, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, Switch, VolumeLayout};
+use crate::{
+    Affinity, Bytes, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch, VolumeLayout,
+};
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,6 +49,21 @@ pub struct WorkloadOptions {
     pub kernel: Option<Kernel>,
     /// Whether each block carries its number, the seed and a checksum, which every read checks.
     pub verify: bool,
+    /// How often random requests fall on which blocks.
+    #[serde(skip_serializing_if = "is_even")]
+    pub random_distribution: RandomDistribution,
+    /// Time that requests go out before the window opens (fio's ramp_time, diskspd's warm up).
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub ramp_time: Nanos,
+}
+
+/// Whether it writes nothing, so that records of workloads without it are as they were.
+fn is_even(distribution: &RandomDistribution) -> bool {
+    *distribution == RandomDistribution::Even
+}
+
+fn is_nothing(time: &Nanos) -> bool {
+    *time == Nanos(0)
 }
 
 /// A part of a target.
@@ -76,6 +93,8 @@ impl Default for WorkloadOptions {
             volume_layout: None,
             kernel: None,
             verify: false,
+            random_distribution: RandomDistribution::Even,
+            ramp_time: Nanos(0),
         }
     }
 }
@@ -123,6 +142,9 @@ impl fmt::Display for WorkloadOptions {
         flag(members != default.members, "members", &members)?;
         self.volume_layout.iter().try_for_each(|volume_layout| flag(true, "volume-layout", volume_layout))?;
         self.kernel.iter().try_for_each(|kernel| flag(true, "kernel", kernel))?;
+        let Self { random_distribution, ramp_time, .. } = self;
+        flag(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
+        flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }
 }

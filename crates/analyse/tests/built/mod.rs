@@ -119,6 +119,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),
         anatomy: None,
+        by_direction: None,
         discarded: Vec::new(),
     }
 }

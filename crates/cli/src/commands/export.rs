@@ -22,17 +22,13 @@ pub fn export(args: &ExportArgs) -> Result<()> {
         return fio_folder(&entries, &file.question().target, folder);
     }
     let records = entries.iter().map(|entry| &entry.record);
+    let environments = file.environments();
+    let placed = entries.iter().map(|entry| (&entry.record, &environments[entry.environment]));
     let write = |out: &mut dyn Write| -> Result<()> {
         match args.format {
             Format::Sqlio => halfpower_record::write_trace(records, out)?,
-            Format::Csv => halfpower_record::write_csv(records, out)?,
-            Format::Json => {
-                let environments = file.environments();
-                halfpower_record::write_json(
-                    entries.iter().map(|entry| (&entry.record, &environments[entry.environment])),
-                    out,
-                )?;
-            }
+            Format::Csv => halfpower_record::write_csv(placed, &file.question().target, out)?,
+            Format::Json => halfpower_record::write_json(placed, out)?,
             Format::Fio => halfpower_record::write_fio(records, &file.question().target, out)?,
         }
         Ok(())

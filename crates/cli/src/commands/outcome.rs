@@ -19,13 +19,16 @@ impl std::error::Error for WrongData {}
 /// What `records` mean for the command that made them.
 ///
 /// # Errors
-/// [`WrongData`] where reads found wrong data; a sentence where no request of any run succeeded.
+/// [`WrongData`] where reads found wrong data; a sentence where there is no run, or no request of any run succeeded.
 pub fn of(records: &[Record]) -> Result<()> {
     let wrong: u64 = records.iter().map(Record::wrong_data).sum();
     if wrong > 0 {
         return Err(WrongData(wrong).into());
     }
-    if !records.is_empty() && records.iter().all(Record::failed_whole) {
+    if records.is_empty() {
+        bail!("nothing was measured: no run could be made on this target within the budget, as the lines above say");
+    }
+    if records.iter().all(Record::failed_whole) {
         let mut names: Vec<&str> = records.iter().flat_map(|record| record.errors.keys().map(String::as_str)).collect();
         names.sort_unstable();
         names.dedup();

@@ -3,17 +3,20 @@
 //! `sequential` and `random` are printed as their whole grid, because a study chooses from it as it measures. All other
 //! experiments are printed run by run, as the study makes them.
 
+use std::io::Write;
+
 use anyhow::Result;
 use halfpower_record::StudyFile;
-use halfpower_spec::{Question, Run};
+use halfpower_spec::{Experiment, Nanos, Question, Run};
 
-use super::question::{check_cells, open_target, question, quoted};
+use super::question::{check_cells, open_target, question, quoted, without_direct};
 use super::to_output;
 use crate::args::PlanArgs;
 
 pub fn plan(args: &PlanArgs) -> Result<()> {
-    let question = question(&args.question)?;
+    let mut question = question(&args.question)?;
     let mut backend = open_target(&args.question, &question)?;
+    without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let left_out = halfpower_experiments::left_out(&question, backend.environment());
     backend.environment_mut().left_out = left_out.clone();
@@ -25,14 +28,41 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
         for left in &left_out {
             writeln!(out, "# {}: {}", left.experiment, left.why)?;
         }
-        for run in halfpower_study::grid_runs(&question)
-            .iter()
-            .chain(&halfpower_study::fixed_runs(&question, backend.environment()))
-        {
+        let walked = halfpower_study::grid_runs(&question);
+        let fixed = halfpower_study::fixed_runs(&question, backend.environment());
+        for run in walked.iter().chain(&fixed) {
             writeln!(out, "{}{}{suffix}", command(&question, run, args.output.is_some()), write_cache(args, run))?;
         }
-        Ok(())
+        summary(&question, &walked, &fixed, out)
     })
+}
+
+/// How many runs that are and how long they measure, as comments that a shell passes over.
+fn summary(question: &Question, walked: &[Run], fixed: &[Run], out: &mut dyn Write) -> Result<()> {
+    let seconds = |runs: &[Run]| runs.iter().map(|run| run.runtime.seconds()).sum::<f64>();
+    let time = |runs: &[Run]| Nanos::from_seconds(seconds(runs).round());
+    let all = walked.len() + fixed.len();
+    writeln!(out, "# {all} runs, {} of measuring, and the preparation of each.", time(&[walked, fixed].concat()))?;
+    if !walked.is_empty() {
+        let names: Vec<&str> = question.patterns().map(|pattern| Experiment::walking(pattern).word()).collect();
+        writeln!(
+            out,
+            "# {} of them ({}) are the whole grid of {}: within its budget of {} a study chooses from these as it measures.",
+            walked.len(),
+            time(walked),
+            names.join(" and "),
+            question.budget
+        )?;
+    }
+    if !fixed.is_empty() {
+        writeln!(
+            out,
+            "# {} of them ({}) belong to the other experiments, which a study runs as they stand.",
+            fixed.len(),
+            time(fixed)
+        )?;
+    }
+    Ok(())
 }
 
 /// The command that makes one run; as part of a study it also says which run it is.

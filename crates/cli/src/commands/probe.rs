@@ -1,23 +1,62 @@
 //! Implements `halfpower probe`: shows the levels of a path and what each advertises.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use halfpower_measure::{SimulatedTarget, TargetBackend};
 use halfpower_probe::Root;
+use halfpower_record::Environment;
+use halfpower_spec::Target;
 
 use super::to_output;
 use crate::args::ProbeArgs;
 
 pub fn probe(args: &ProbeArgs) -> Result<()> {
-    let mut environment = halfpower_probe::probe_path(&Root::live(), &args.target)?;
+    let mut environments = environments(&args.target)?;
     if let Some(peak) = args.peak {
-        halfpower_probe::with_peak(&mut environment.levels, peak);
+        environments.iter_mut().for_each(|(_, environment)| halfpower_probe::with_peak(&mut environment.levels, peak));
     }
+    let is_single = environments.len() == 1;
     to_output(|out| {
         if args.json {
-            serde_json::to_writer_pretty(&mut *out, &environment)?;
-            writeln!(out)?;
-        } else {
-            halfpower_report::environment_text(&environment, &mut &mut *out)?;
+            match &environments[..] {
+                [(_, environment)] => serde_json::to_writer_pretty(&mut *out, environment)?,
+                several => {
+                    let all: serde_json::Map<_, _> = several
+                        .iter()
+                        .map(|(name, environment)| Ok((name.clone(), serde_json::to_value(environment)?)))
+                        .collect::<Result<_>>()?;
+                    serde_json::to_writer_pretty(&mut *out, &all)?;
+                }
+            }
+            return Ok(writeln!(out)?);
+        }
+        for (name, environment) in &environments {
+            if !is_single {
+                writeln!(out, "{}", halfpower_spec::escaped(name))?;
+            }
+            halfpower_report::environment_text(environment, &mut &mut *out)?;
         }
         Ok(())
+    })
+}
+
+/// The target, or each of its members, by name.
+fn environments(target: &Target) -> Result<Vec<(String, Environment)>> {
+    let of_path = |path: &Path| -> Result<(String, Environment)> {
+        let there = path.canonicalize();
+        there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;
+        Ok((path.display().to_string(), halfpower_probe::probe_path(&Root::live(), path)?))
+    };
+    let simulated = |backend: SimulatedTarget| vec![(target.to_string(), backend.environment().clone())];
+    Ok(match target {
+        Target::Path(path) => vec![of_path(path)?],
+        Target::Several(several) => several.members.iter().map(|path| of_path(path)).collect::<Result<_>>()?,
+        Target::Simulated(disk) => simulated(SimulatedTarget::new(disk.clone())),
+        Target::System(system) => simulated(SimulatedTarget::system(system, None, None)?),
+        Target::Null => {
+            let machine = halfpower_probe::probe_machine(&Root::live());
+            vec![(target.to_string(), Environment { machine, ..Environment::default() })]
+        }
     })
 }

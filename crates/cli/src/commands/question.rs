@@ -18,7 +18,8 @@ const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
 
 /// The question that the flags ask.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
-    let machine = is_of_a_paper(&args.target);
+    let asked_target = args.target()?;
+    let machine = is_of_a_paper(&asked_target);
     let budget = args.budget.unwrap_or(if machine { BUDGET_OF_A_MACHINE } else { USUAL_BUDGET });
     if budget < LEAST_BUDGET {
         bail!("--budget {budget} is too short to measure anything; give at least {LEAST_BUDGET}");
@@ -26,26 +27,16 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     if args.runtime == Some(Nanos(0)) {
         bail!("--runtime 0 measures nothing; give a time such as 1s");
     }
-    let whole = |path: &PathBuf| {
-        path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
-    };
-    let target = match &args.target {
-        Target::Path(path) => whole(path)?.display().to_string(),
-        Target::Several(several) => {
-            let members = several.members.iter().map(whole).collect::<Result<_>>()?;
-            Several { members, ..several.clone() }.to_string()
-        }
-        other => other.to_string(),
-    };
+    let target = canonical(&asked_target)?;
     Ok(Question {
         experiments: args.experiments.clone(),
-        directions: directions(args)?,
-        bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&args.target)),
+        directions: directions(args, &asked_target)?,
+        bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&asked_target)),
         iodepth: args.iodepth.clone(),
-        cache: caches(args)?,
+        cache: caches(args, &asked_target)?,
         threads: args.common.threads,
         engine: args.common.engine,
-        issuing: args.common.issuing(&args.target),
+        issuing: args.common.issuing(&asked_target),
         size: args.common.size,
         budget,
         runtime: args.runtime.or(machine.then_some(WINDOW_OF_A_MACHINE)),
@@ -56,6 +47,35 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         price: args.price,
         target,
     })
+}
+
+/// The text that a study knows its target by: paths are whole.
+pub fn canonical(target: &Target) -> Result<String> {
+    let whole = |path: &PathBuf| {
+        path.canonicalize().with_context(|| format!("{}: name an existing folder, file or device", path.display()))
+    };
+    Ok(match target {
+        Target::Path(path) => whole(path)?.display().to_string(),
+        Target::Several(several) => {
+            let members = several.members.iter().map(whole).collect::<Result<_>>()?;
+            Several { members, ..several.clone() }.to_string()
+        }
+        other => other.to_string(),
+    })
+}
+
+/// Leaves direct I/O out of a study that did not ask for it, where the target has none; gives whether it did.
+pub fn without_direct(args: &QuestionArgs, question: &mut Question, backend: &dyn TargetBackend) -> bool {
+    let asked = !args.cache.is_empty() || args.fio_cache.is_given();
+    let is_real = matches!(args.target(), Ok(Target::Path(_) | Target::Several(_)));
+    let refused = backend.environment().capabilities.direct_unit.is_none();
+    let has_direct = question.cache.iter().any(|cache| cache.direct());
+    if asked || !is_real || !refused || !has_direct {
+        return false;
+    }
+    question.cache.retain(|cache| !cache.direct());
+    eprintln!("halfpower: {} takes no direct I/O; the study goes on buffered (--cache both).", question.target);
+    true
 }
 
 /// Whether it is simulated from parts, as the papers' machines are, and not from a study.
@@ -76,9 +96,9 @@ fn once_each<T: Copy + Ord>(words: &[T]) -> Vec<T> {
 }
 
 /// The directions asked for; a target that halfpower did not create is only read, unless `--overwrite` is given.
-fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
+fn directions(args: &QuestionArgs, target: &Target) -> Result<Vec<Direction>> {
     let mut directions = once_each(&args.rw);
-    let ours = match &args.target {
+    let ours = match target {
         Target::Path(path) => path.is_dir(),
         Target::Several(several) => several.members.iter().all(|path| path.is_dir()),
         _ => true,
@@ -89,22 +109,20 @@ fn directions(args: &QuestionArgs) -> Result<Vec<Direction>> {
     directions.retain(|direction| *direction == Direction::Read);
     if directions.is_empty() {
         bail!(
-            "{} was not created by halfpower and would be overwritten; add --overwrite if its contents may be lost",
-            args.target
+            "{target} was not created by halfpower and would be overwritten; add --overwrite if its contents may be lost"
         );
     }
     eprintln!(
-        "Only reads are measured: halfpower did not create {} (--overwrite measures writes and destroys its contents).",
-        args.target
+        "Only reads are measured: halfpower did not create {target} (--overwrite measures writes and destroys its contents)."
     );
     Ok(directions)
 }
 
-fn caches(args: &QuestionArgs) -> Result<Vec<Cache>> {
-    let has_page_cache = matches!(args.target, Target::Path(_) | Target::Several(_) | Target::System(_));
+fn caches(args: &QuestionArgs, target: &Target) -> Result<Vec<Cache>> {
+    let has_page_cache = matches!(target, Target::Path(_) | Target::Several(_) | Target::System(_));
     let asked: Vec<Cache> = args.fio_cache.cache()?.map_or_else(|| args.cache.clone(), |cache| vec![cache]);
     if !has_page_cache && asked.iter().any(|cache| !cache.direct()) {
-        bail!("{} has no page cache; leave --cache out, or use --cache device", args.target);
+        bail!("{target} has no page cache; leave --cache out, or use --cache device");
     }
     Ok(match (asked.is_empty(), has_page_cache) {
         (false, _) => once_each(&asked),
@@ -120,7 +138,7 @@ pub fn open_target(args: &QuestionArgs, question: &Question) -> Result<Box<dyn T
         layout_limit: Nanos(question.budget.0 / 4),
         write_cache: question.write_cache,
     };
-    let mut backend = backend(&args.target, &args.common, &purpose)?;
+    let mut backend = backend(&args.target()?, &args.common, &purpose)?;
     if let Some(peak) = question.peak {
         halfpower_probe::with_peak(&mut backend.environment_mut().levels, peak);
     }

@@ -1,14 +1,54 @@
 //! Implements `halfpower run`: measures one workload and prints or appends its record.
 
-use anyhow::Result;
-use halfpower_record::{Environment, StudyFile};
-use halfpower_spec::{Pass, Run};
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
+use anyhow::Result;
+use halfpower_record::{Environment, Record, StudyFile};
+use halfpower_spec::{Pass, Run, Target};
+
+use super::question::canonical;
 use super::{Purpose, backend, outcome, switched_write_cache, to_output};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
+    let (record, environment) = measured(args, &stop)?;
+    to_output(|out| print(args, &record, &environment, out))?;
+    outcome::of(std::slice::from_ref(&record))
+}
+
+/// Prints a record as the flags say.
+pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &mut dyn Write) -> Result<()> {
+    if args.json {
+        let mut object = halfpower_report::run_json(record, environment);
+        if !args.percentiles.is_empty() {
+            let at = |percent: &f64| (percent.to_string(), record.latency.quantile_ns(percent / 100.0).into());
+            object["latency_ns"]["percentiles"] = serde_json::Value::Object(args.percentiles.iter().map(at).collect());
+        }
+        serde_json::to_writer_pretty(&mut *out, &object)?;
+        writeln!(out)?;
+    } else {
+        halfpower_report::run_text(record, &args.percentiles, out)?;
+    }
+    Ok(())
+}
+
+/// Refuses a study of another target.
+fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
+    let (theirs, ours) = (&file.question().target, canonical(target)?);
+    if *theirs != ours {
+        anyhow::bail!(
+            "{} is a study of {theirs}, and this run is of {ours}; name another --output, or that target",
+            file.path().display()
+        );
+    }
+    Ok(())
+}
+
+/// Measures the run, and appends its record to the study that the flags name.
+pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environment)> {
+    let target = args.target()?;
     let workload = args.workload()?;
     if args.runtime.0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give a time such as 3s");
@@ -16,17 +56,20 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let writes = workload.rw.writes() || workload.options.verify;
     let PlaceInStudyArgs { output, experiment, repeat, pass } = &args.place;
     let mut file = output.as_deref().map(StudyFile::open_to_append).transpose()?;
+    if let Some(file) = &file {
+        belongs(file, &target)?;
+    }
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
-    let mut backend = backend(&args.target, &args.common, &purpose)?;
+    let mut backend = backend(&target, &args.common, &purpose)?;
     backend.admits(&workload)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
-    backend.make_ready(None, &stop)?;
+    backend.make_ready(None, stop)?;
     let seed = args.common.seed;
     let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.runtime, seed };
-    let mut record = halfpower_measure::measure(backend.as_mut(), &run, &stop)?;
+    let mut record = halfpower_measure::measure(backend.as_mut(), &run, stop)?;
     if args.soaker {
-        let beside_soaker = halfpower_measure::measure(backend.as_mut(), &Run { pass: Pass::Soaker, ..run }, &stop)?;
+        let beside_soaker = halfpower_measure::measure(backend.as_mut(), &Run { pass: Pass::Soaker, ..run }, stop)?;
         record.cpu.soaker = beside_soaker.cpu.soaker_for(record.cpu.ios);
     }
     if let Some(file) = &mut file {
@@ -34,14 +77,5 @@ pub fn run(args: &RunArgs) -> Result<()> {
         file.go_on_in(&Environment { capabilities, left_out, ..backend.environment().clone() })?;
         file.append(&record)?;
     }
-    to_output(|out| {
-        if args.json {
-            serde_json::to_writer_pretty(&mut *out, &halfpower_report::run_json(&record, backend.environment()))?;
-            writeln!(out)?;
-        } else {
-            halfpower_report::run_text(&record, out)?;
-        }
-        Ok(())
-    })?;
-    outcome::of(std::slice::from_ref(&record))
+    Ok((record, backend.environment().clone()))
 }

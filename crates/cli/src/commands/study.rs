@@ -11,7 +11,7 @@ use halfpower_record::{StudyFile, TargetKind};
 use halfpower_spec::{Bytes, Question, Target};
 use halfpower_study::Ending;
 
-use super::question::{check_cells, open_target, question};
+use super::question::{check_cells, open_target, question, without_direct};
 use super::report::Analysed;
 use super::{destination, outcome, switched_write_cache, to_output};
 use crate::args::StudyArgs;
@@ -20,9 +20,10 @@ use crate::progress::Progress;
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
-    let question = as_begun(question(&args.question)?, args, &output)?;
+    let mut question = as_begun(question(&args.question)?, args, &output)?;
     let report = report_beside(args, &output)?;
     let mut backend = open_target(&args.question, &question)?;
+    without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let earlier =
         if output.exists() { Some(StudyFile::resume(&output, &question, backend.environment())?) } else { None };
@@ -120,7 +121,8 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
     if !study.parent().is_none_or(|folder| folder == Path::new("") || folder.is_dir()) {
         bail!("--output {}: the folder does not exist; create it, or name another file", study.display());
     }
-    let target = match &args.question.target {
+    let asked = args.question.target()?;
+    let target = match &asked {
         Target::Path(path) => std::slice::from_ref(path),
         Target::Several(several) => &several.members,
         _ => &[],

@@ -48,8 +48,12 @@ fn list(out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Every figure that a system answers, and a line of counts.
+/// A line of counts, and every figure that a system answers.
 fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
+    let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
+    let share = format::percent(reproduction.share_within_10());
+    writeln!(out, "{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
+    writeln!(out, "{share} of the predictions are within 10%.\n")?;
     let answered: Vec<&Row> = reproduction.rows.iter().filter(|row| row.ours.is_some()).collect();
     let width = answered.iter().map(|row| row.figure.id.len()).max().unwrap_or(0);
     let mut line = |[figure, published, ours, ratio, verdict, mechanism]: [&str; 6]| {
@@ -62,10 +66,6 @@ fn table(reproduction: &Reproduction, out: &mut dyn Write) -> Result<()> {
         let ratio = ratio(row).map_or("-".to_string(), |ratio| format!("{ratio:.2}"));
         line([&row.figure.id, &published, &ours, &ratio, &row.verdict.to_string(), &mechanism(row)])?;
     }
-    let counts = AGREEMENTS.map(|(verdict, words)| format!("{} {words}", reproduction.count(verdict)));
-    let share = format::percent(reproduction.share_within_10());
-    writeln!(out, "\n{} figures: {}.", reproduction.rows.len(), counts.join(", "))?;
-    writeln!(out, "{share} of the predictions are within 10%.")?;
     Ok(())
 }
 

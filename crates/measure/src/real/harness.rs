@@ -29,7 +29,7 @@ fn measure(depth: u32) -> Result<f64, EngineError> {
     let workload = Workload { bs: Bytes(4096), ..Workload::default() };
     let mut opened = halfpower_engine::open(None, EngineName::Null, depth, workload.bs, 1)?;
     let offsets = Offsets::new(&workload, &(0..1 << 30), false, 1);
-    let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default() };
+    let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
     Ok((tally.end.0 - tally.start.0) as f64 / tally.ios.max(1) as f64)
 }

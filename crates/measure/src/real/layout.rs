@@ -55,7 +55,7 @@ pub(crate) fn lay_out(
         let workload = Workload { rw, bs, iodepth: DEPTH, ..Workload::default() };
         let mut opened = open()?;
         let offsets = Offsets::new(&workload, &(written..end), true, seed);
-        let terms = Terms { runtime, flush: true, pauses: Pauses::default() };
+        let terms = Terms { runtime, flush: true, pauses: Pauses::default(), ramp: Nanos(0) };
         let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
         if stop.load(Ordering::Relaxed) {
             return Err(MeasureError::Interrupted);

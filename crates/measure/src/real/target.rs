@@ -7,7 +7,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use halfpower_probe::Root;
 use halfpower_record::Environment;
-use halfpower_spec::{Bytes, Direction, EngineName, Nanos, PageCache, Pass, Run, Several, Workload, WorkloadOptions};
+use halfpower_spec::{
+    Bytes, Direction, EngineName, Nanos, PageCache, Pass, RandomDistribution, Run, Several, Workload, WorkloadOptions,
+};
 
 use super::account::MachineAccount;
 use super::admits::{self, Rights};
@@ -157,7 +159,9 @@ impl TargetBackend for RealTarget {
         let reads = rw.direction() != Some(Direction::Write);
         // What is small and buffered is gone through once: from the second time on it would be found in the page cache.
         let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
-        let once = cold || self.scratch.is_some();
+        // Where some blocks are to come more often than others, they come again.
+        let is_even = options.random_distribution == RandomDistribution::Even;
+        let once = cold && is_even || self.scratch.is_some();
         let (lanes, engine) = self.reached(volume).open_lanes(run, once)?;
         let flush = (buffered && rw.writes()) || options.fdatasync > 0;
         // Blocks that come once, time that a flush takes and requests that are traced are all the window's.

@@ -4,7 +4,7 @@ mod pauses;
 
 use super::*;
 use halfpower_engine::Simulated;
-use halfpower_spec::{Bytes, Rw, SimulatedDisk, Workload};
+use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, Workload};
 
 const BLOCK_BYTES: u32 = 4096;
 
@@ -50,7 +50,7 @@ fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
     let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
 
     let all_moved: Vec<u32> = engine.given.iter().filter_map(|completion| completion.result.ok()).collect();
@@ -64,7 +64,7 @@ fn what_is_odd_in_a_batch_is_counted_as_what_it_is() {
     assert_eq!(tally.short_transfers, short as u64);
     assert_eq!(tally.errors, [(Errno(5), failed as u64)]);
     assert!(tally.read_ios > 10 && tally.read_ios < tally.ios - 10);
-    let latency = tally.latency.latency();
+    let latency = tally.latency();
     assert_eq!(latency.count(), tally.ios);
     assert_eq!((latency.min_ns(), latency.sum_ns() % 1_000), (1_000, 0));
     assert!(latency.max_ns() >= 2_000, "half of those in flight wait for another turn");
@@ -105,7 +105,7 @@ fn requests_in_flight_when_the_window_closes_are_judged() {
     let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let (mut engine, stop) = (FailsLast::default(), AtomicBool::new(false));
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert_eq!((tally.ios, tally.bytes), (100, 100 * u64::from(BLOCK_BYTES)), "the rate is the window's");
     assert_eq!(tally.errors, [(Errno::CORRUPT, 6)]);
@@ -119,12 +119,12 @@ fn simulated(runtime_ns: u64, cold_lanes: Option<&AtomicUsize>) -> Tally {
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let mut engine = Simulated::new(&disk, 8, 1, Nanos(5_000));
     let (stop, pauses) = (AtomicBool::new(false), Pauses::default());
-    let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses };
+    let terms = Terms { runtime: Nanos(runtime_ns), flush: false, pauses, ramp: Nanos(0) };
     Window::new(&mut engine, offsets, 8, terms, &stop).warmed_up(cold_lanes).run().unwrap()
 }
 
 fn depth(tally: &Tally) -> f64 {
-    let in_flight_ns = tally.latency.latency().sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
+    let in_flight_ns = tally.latency().sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
     in_flight_ns / (tally.end.0 - tally.start.0) as f64
 }
 
@@ -143,15 +143,35 @@ fn a_window_opens_when_the_queue_has_turned_over() {
     let cold = simulated(10_000_000, None);
     let warm = simulated(10_000_000, Some(&cold_lanes));
     // The first eight requests take turns on the one disk; with the last of them the window opens.
-    let turn_ns = cold.latency.latency().max_ns();
+    let turn_ns = cold.latency().max_ns();
     // Times are rounded to whole nanoseconds.
     assert!(warm.start.0.abs_diff(5_000 + turn_ns) <= 1, "{:?}", warm.start);
     assert_eq!(cold_lanes.into_inner(), 0);
     assert!((10_000_000..10_101_000).contains(&(warm.end.0 - warm.start.0)));
     assert_eq!((warm.drained_ios, cold.drained_ios), (15, 7));
-    let latency = warm.latency.latency();
+    let latency = warm.latency();
     assert!(latency.min_ns() + 1 >= turn_ns && latency.max_ns() <= turn_ns + 1, "none is of a queue that was not full");
     assert!((depth(&warm) - 8.0).abs() < 1e-9, "{}", depth(&warm));
+}
+
+#[test]
+fn what_goes_out_during_the_ramp_counts_for_nothing_but_its_cost() {
+    let disk = SimulatedDisk::from_constants("fixed=100us,rate=1000GB/s,disks=1").unwrap();
+    for rate in [None, Some(Arrival { iops: 5_000, arrivals: Arrivals::Fixed })] {
+        let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), rate, ..Workload::default() };
+        let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+        let (mut engine, stop) = (Simulated::new(&disk, 8, 1, Nanos(5_000)), AtomicBool::new(false));
+        let (runtime, ramp) = (Nanos(10_000_000), Nanos(50_000_000));
+        let terms = Terms { runtime, flush: false, pauses: Pauses::default(), ramp };
+        let schedule = rate.map(|arrival| Schedule::new(arrival, 1));
+        let tally = Window::new(&mut engine, offsets, 8, terms, &stop).open_loop(schedule).run().unwrap();
+        let each_ns = if rate.is_some() { 200_000 } else { 100_000 };
+        assert!(tally.start.0.abs_diff(5_000 + ramp.0) <= each_ns, "{:?}", tally.start);
+        assert!(tally.ios.abs_diff(runtime.0 / each_ns) <= 1, "{rate:?}: {}", tally.ios);
+        let submitted = tally.ios + tally.drained_ios;
+        assert!(submitted.abs_diff((ramp.0 + runtime.0) / each_ns) <= 8, "{rate:?}: {submitted}");
+        assert_eq!(tally.latency().count(), tally.ios);
+    }
 }
 
 #[test]
@@ -168,7 +188,7 @@ fn requests_that_fail_are_in_flight_too() {
     let workload = Workload { rw: Rw::Randmixed, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
     let (mut engine, stop) = (Wayward::default(), AtomicBool::new(false));
-    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default() };
+    let terms = Terms { runtime: Nanos(100_000), flush: false, pauses: Pauses::default(), ramp: Nanos(0) };
     let tally = Window::new(&mut engine, offsets, 8, terms, &stop).run().unwrap();
     assert!((depth(&tally) - 8.0).abs() < 1e-9, "{}", depth(&tally));
 }

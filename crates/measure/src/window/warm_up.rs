@@ -1,4 +1,4 @@
-//! Turns the queue over before the window opens, so that it opens with the queue as full as it stays.
+//! Lets requests go out before the window opens, so that it opens with the queue as full as it stays.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,6 +38,23 @@ impl<'a> Window<'a> {
             cold_lanes.fetch_sub(1, Ordering::Relaxed);
         }
         // Latencies of what is in flight now began before the window.
+        self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
+        Ok(now)
+    }
+
+    /// Lets requests go out for the ramp, counted as drained; gives the time at which the window opens.
+    pub(super) fn ramp_up(&mut self, began: Nanos) -> Result<Nanos, EngineError> {
+        let opens = Nanos(began.0.saturating_add(self.terms.ramp.0));
+        let mut now = began;
+        while now < opens && !self.stop.load(Ordering::Relaxed) {
+            self.submit(now)?;
+            if self.all_free() && self.offsets.ended() {
+                break;
+            }
+            now = self.wait(now, opens)?;
+            self.drain();
+            self.show_progress();
+        }
         self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
         Ok(now)
     }

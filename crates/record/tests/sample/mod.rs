@@ -72,6 +72,7 @@ pub fn record(number: u32) -> Record {
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,
+        by_direction: None,
         discarded: Vec::new(),
     }
 }

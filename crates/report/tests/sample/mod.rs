@@ -283,6 +283,7 @@ pub fn record() -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        by_direction: None,
         discarded: Vec::new(),
     }
 }

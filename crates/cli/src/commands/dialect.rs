@@ -1,0 +1,80 @@
+//! Implements lines of other tools: `halfpower sqlio`, `halfpower diskspd`, and fio's words in `halfpower run`.
+
+use std::ffi::OsString;
+
+use anyhow::{Result, bail};
+use halfpower_dialects::{Dialect, Measured, Refusal, Translation};
+
+use super::{outcome, run, to_output};
+use crate::args::CommandLine;
+use crate::run_args::RunArgs;
+
+/// A line of fio's words after `halfpower run`.
+pub fn fio(words: &[OsString]) -> Result<()> {
+    conduct(halfpower_dialects::fio::translate(words))
+}
+
+/// A line of SQLIO's words.
+pub fn sqlio(words: &[OsString]) -> Result<()> {
+    if asks_for_help(words) {
+        return list(Dialect::Sqlio);
+    }
+    conduct(halfpower_dialects::sqlio::translate(words))
+}
+
+/// A line of diskspd's words.
+pub fn diskspd(words: &[OsString]) -> Result<()> {
+    if asks_for_help(words) {
+        return list(Dialect::Diskspd);
+    }
+    conduct(halfpower_dialects::diskspd::translate(words))
+}
+
+fn asks_for_help(words: &[OsString]) -> bool {
+    words.is_empty() || words.iter().any(|word| word == "--help" || word == "-?")
+}
+
+fn list(dialect: Dialect) -> Result<()> {
+    to_output(|out| {
+        writeln!(out, "Options of {}, and what becomes of each:\n", dialect.name())?;
+        for habit in dialect.habits() {
+            writeln!(out, "  {:<8} {:<10} {}", habit.names.join(", "), habit.became, habit.says)?;
+        }
+        Ok(writeln!(out, "\nLong flags of `halfpower run` may stand beside them, such as --overwrite.")?)
+    })
+}
+
+/// Measures what a line asks, run after run, and prints it.
+fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
+    let translation = translated.or_else(|refusals| refused(&refusals))?;
+    let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
+    for note in translation.notes() {
+        eprintln!("halfpower: {}", halfpower_spec::escaped(note));
+    }
+    let stop = halfpower_os::interrupt::stop_flag()?;
+    let mut done = Vec::new();
+    for (words, args) in translation.runs.iter().zip(&asked) {
+        let (record, environment) = run::measured(args, &stop)?;
+        if translation.is_printed_as_ours() {
+            to_output(|out| {
+                if !words.name.is_empty() && !args.json {
+                    writeln!(out, "{}:", halfpower_spec::escaped(&words.name))?;
+                }
+                run::print(args, &record, &environment, out)
+            })?;
+        }
+        done.push(Measured { run: words, record, environment });
+    }
+    to_output(|out| Ok(translation.print(&done, out)?))?;
+    let records: Vec<_> = done.into_iter().map(|measured| measured.record).collect();
+    outcome::of(&records)
+}
+
+/// Names every option that was not taken.
+fn refused<T>(refusals: &[Refusal]) -> Result<T> {
+    let (last, rest) = refusals.split_last().expect("a line is refused for a reason");
+    for refusal in rest {
+        eprintln!("halfpower: {}", halfpower_spec::escaped(&refusal.to_string()));
+    }
+    bail!("{last}")
+}

@@ -1,0 +1,294 @@
+//! Runs lines of fio, SQLIO and diskspd as they are written, and checks what they print and what the page says of them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Runs a line in `folder`; its words stand between spaces.
+fn output(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_halfpower"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .env("SIZE", "8m")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn printed(folder: &Path, line: &str) -> String {
+    let output = output(folder, line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A folder on the disk that holds the build, which takes direct I/O where tmpfs does not.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fio").canonicalize().unwrap()
+}
+
+#[test]
+fn a_fio_line_works_as_it_stands() {
+    let here = folder();
+    let line = "run --filename F --rw randrw --rwmixread 70 --bs 4k --iodepth 32 --numjobs 4 --direct 1 --ioengine libaio \
+                --size 16M --runtime 0.2 --time_based --output-format json";
+    let document: Value = serde_json::from_str(&printed(here.path(), line)).unwrap();
+    let job = &document["jobs"][0];
+    for (key, value) in [("rw", "randrw"), ("bs", "4k"), ("iodepth", "32"), ("numjobs", "4"), ("filename", "F")] {
+        assert_eq!(job["job options"][key], value);
+    }
+    for way in ["read", "write"] {
+        let latencies = job[way]["clat_ns"]["N"].as_u64().unwrap();
+        assert!(latencies > 0 && latencies == job[way]["total_ios"].as_u64().unwrap(), "{way}: {}", job[way]);
+    }
+    assert_ne!(job["read"]["clat_ns"]["bins"], job["write"]["clat_ns"]["bins"], "each has latencies of its own");
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn every_example_of_a_job_file_runs() {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 10);
+    let here = folder();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let jobs = text.lines().filter(|line| line.starts_with('[') && *line != "[global]");
+        let names: Vec<&str> = jobs.map(|line| &line[1..line.len() - 1]).collect();
+        let shown = printed(here.path(), &format!("run {}", file.display()));
+        for name in names {
+            let after =
+                shown.split(&format!("{name}:\n")).nth(1).unwrap_or_else(|| panic!("{name} of {file:?}: {shown}"));
+            assert!(after.contains("throughput") && after.contains("errors      none"), "{file:?}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
+    let here = folder();
+    std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nbssplit=4k/50:64k/50\ntrim_backlog=1\n").unwrap();
+    let output = output(here.path(), "run job.fio");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("job.fio, line 3: bssplit: all requests of a run have one size"), "{said}");
+    assert!(said.contains("job.fio, line 4: trim_backlog: "), "{said}");
+}
+
+#[test]
+fn a_sqlio_line_prints_in_its_layout() {
+    let shown = printed(&folder().path().to_path_buf(), "sqlio -kR -s0.05 -frandom -b8 -o8 -t2 -LS sim:");
+    for line in [
+        "2 threads reading for 0.05 secs from file sim:",
+        "\tusing 8KB random IOs",
+        "\tenabling multiple I/Os per thread with 8 outstanding",
+        "\tbuffering set to not use file nor disk caches (as is SQL Server)",
+        "initialization done",
+        "CUMULATIVE DATA:",
+        "throughput metrics:",
+        "latency metrics:",
+        "histogram:",
+        "ms: 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24+",
+    ] {
+        assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    }
+    let figure = |name: &str| -> f64 {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].trim().parse().unwrap()
+    };
+    assert!((figure("IOs/sec:") * 8.0 / 1024.0 - figure("MBs/sec:")).abs() < 0.02, "{shown}");
+    let shares = shown.lines().find(|line| line.starts_with("%:")).unwrap();
+    let sum: u32 = shares[2..].split_whitespace().map(|share| share.parse::<u32>().unwrap()).sum();
+    assert!((98..=102).contains(&sum), "{shares}");
+}
+
+#[test]
+fn a_diskspd_line_prints_in_its_layout() {
+    let here = folder();
+    let line = "diskspd -b4K -d0.2 -W0 -c8M -o32 -t2 -r -w30 -L -Sh F";
+    let shown = printed(here.path(), line);
+    for part in [
+        "Command Line: diskspd -b4K -d0.2 -W0 -c8M -o32 -t2 -r -w30 -L -Sh F\n",
+        "\t\tperforming mix test (read/write ratio: 70/30)\n",
+        "\t\tsoftware cache disabled\n",
+        "\t\tblock size: 4KiB\n",
+        "thread count:\t\t2\n",
+        "CPU |  Usage |  User  |  Kernel |  Idle\n",
+        "  %-ile |  Read (ms) | Write (ms) | Total (ms)\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let totals: Vec<Vec<f64>> = shown
+        .lines()
+        .filter_map(|line| line.strip_prefix("total: "))
+        .map(|line| line.split('|').filter_map(|field| field.trim().parse().ok()).collect())
+        .collect();
+    let [all, read, write] = &totals[..] else { panic!("three tables: {shown}") };
+    assert_eq!(all.len(), 6);
+    assert_eq!((all[0], all[1]), (read[0] + write[0], read[1] + write[1]), "bytes and I/Os of both directions");
+    assert!(read[1] > write[1] && write[1] > 0.0, "{shown}");
+    assert!((all[1] * 4096.0 - all[0]).abs() < 1.0);
+}
+
+#[test]
+fn diskspd_s_xml_holds_the_same_figures() {
+    let shown = printed(folder().path(), "diskspd -b8K -d0.05 -W0 -o4 -r -w50 -L -Su -Rxml sim:");
+    let leaf = |name: &str| -> f64 {
+        let content = shown.split(&format!("<{name}>")).nth(1).unwrap_or_else(|| panic!("{name}: {shown}"));
+        content.split('<').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(leaf("ReadCount") + leaf("WriteCount"), leaf("IOCount"));
+    assert_eq!(leaf("ReadBytes") + leaf("WriteBytes"), leaf("BytesCount"));
+    assert_eq!((leaf("WriteRatio"), leaf("Random")), (50.0, 8192.0));
+    assert!(leaf("AverageReadMilliseconds") > 0.0 && leaf("AverageWriteMilliseconds") > 0.0);
+    let opened: Vec<&str> = shown.split('<').skip(1).filter(|tag| !tag.starts_with('/')).collect();
+    assert_eq!(opened.len(), shown.matches("</").count(), "each element is closed");
+}
+
+#[test]
+fn a_file_that_was_there_is_not_written_to_unasked() {
+    let here = folder();
+    std::fs::write(here.path().join("F"), vec![1; 1 << 20]).unwrap();
+    for line in ["diskspd -b4K -d1 -w30 -W0 F", "sqlio -kW -s1 F", "run --filename F --rw randwrite --time_based"] {
+        let output = output(here.path(), line);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(said.contains("--overwrite"), "{said}");
+    }
+    assert!(std::fs::read(here.path().join("F")).unwrap().iter().all(|byte| *byte == 1));
+}
+
+#[test]
+fn the_page_lists_every_option_as_the_program_has_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/habits.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = page.split_once("## fio\n").expect("the tables begin with fio");
+    let expected = format!("{before}{}", halfpower_dialects::habits_as_markdown());
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        page.trim_end() == expected.trim_end(),
+        "write docs/habits.md again: HALFPOWER_BLESS=1 cargo test -p halfpower habits"
+    );
+}
+
+fn record(folder: &Path, line: &str) -> Value {
+    serde_json::from_str(&printed(folder, &format!("{line} --json"))).unwrap()
+}
+
+#[test]
+fn a_mix_tells_reads_and_writes_apart() {
+    let here = folder();
+    let line = "run sim: --rw randrw --rwmixread 70 --bs 4k --runtime 50ms --percentiles 99.9,50";
+    let mix = record(here.path(), line);
+    let sum = |key: &str| mix["read"][key].as_f64().unwrap() + mix["write"][key].as_f64().unwrap();
+    for key in ["ios", "bytes", "iops", "mbps"] {
+        let whole = mix[key].as_f64().unwrap();
+        assert!((sum(key) / whole - 1.0).abs() < 1e-9, "{key}: {whole}");
+    }
+    let share = mix["read"]["ios"].as_f64().unwrap() / mix["ios"].as_f64().unwrap();
+    assert!((0.6..0.8).contains(&share), "{share}");
+    assert!(mix["latency_ns"]["percentiles"]["99.9"].as_u64().unwrap() > 0);
+    let shown = printed(here.path(), line);
+    for name in ["  reads       ", "  writes      ", "  percentiles p99.9 "] {
+        assert!(shown.contains(name), "{name}: {shown}");
+    }
+    let reads = record(here.path(), "run sim: --runtime 20ms");
+    assert_eq!((&reads["read"]["ios"], &reads["write"]), (&reads["ios"], &Value::Null));
+}
+
+#[test]
+fn a_rate_that_is_not_reached_and_what_was_verified_are_said() {
+    let here = folder();
+    let slow = printed(here.path(), "run sim:fixed=10ms --rate-iops 100000 --runtime 100ms");
+    assert!(slow.contains("NOT reached: 100,000 IO/s asked (fixed)"), "{slow}");
+    let kept = printed(here.path(), "run sim:fixed=80us --rate-iops 100 --runtime 100ms");
+    assert!(kept.contains("100 IO/s asked (fixed), reached"), "{kept}");
+    let verified = printed(here.path(), "run sim: --rw randrw --bs 4k --runtime 20ms --verify");
+    assert!(verified.contains("reads were checked against what was written; what "), "{verified}");
+    assert!(verified.contains("no data were wrong"), "{verified}");
+}
+
+#[test]
+fn a_ramp_is_not_counted_and_hot_blocks_are_a_workload_of_their_own() {
+    let here = folder();
+    let plain = record(here.path(), "run sim:fixed=1ms --rw randread --iodepth 1 --runtime 100ms");
+    let ramped = record(here.path(), "run sim:fixed=1ms --rw randread --iodepth 1 --runtime 100ms --ramp_time 1s");
+    let ios = |record: &Value| record["ios"].as_f64().unwrap();
+    assert!((ios(&ramped) - ios(&plain)).abs() <= 2.0, "{} and {}", ramped["ios"], plain["ios"]);
+    let hot = record(here.path(), "run sim: --rw randread --runtime 20ms --random_distribution pareto:0.2");
+    assert!(ios(&hot) > 0.0);
+    let refused = output(here.path(), "run sim: --rw read --runtime 20ms --random-distribution zipf:1.2");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("--random-distribution zipf:1.2 is about random requests")
+    );
+}
+
+#[test]
+fn several_paths_are_plain_arguments_and_need_not_be_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let here = folder();
+    let odd = here.path().join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::create_dir(here.path().join("even")).unwrap();
+    let run = |targets: &[&Path]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_halfpower"))
+            .current_dir(here.path())
+            .arg("run")
+            .args(targets)
+            .args(["--size", "64m", "--runtime", "50ms", "--json"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert!(run(&[&odd])["ios"].as_u64().unwrap() > 0);
+    assert_eq!(run(&[&odd, Path::new("even")])["environment"]["capabilities"]["members"], 2);
+    let mixed = output(here.path(), "run sim: even");
+    assert!(String::from_utf8_lossy(&mixed.stderr).contains("cannot stand beside other targets"));
+}
+
+#[test]
+fn a_run_is_not_recorded_into_a_study_of_another_target() {
+    let here = folder();
+    printed(here.path(), "plan sim: --bs 4k --iodepth 1 --rw read --output study.halfpower");
+    let other = output(here.path(), "run sim:fixed=1ms --runtime 20ms --output study.halfpower");
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("is a study of sim:"), "{other:?}");
+    assert!(other.stdout.is_empty(), "nothing was measured");
+}
+
+#[test]
+fn probe_answers_for_its_target_or_errs() {
+    let here = folder();
+    let lost = output(here.path(), "probe nowhere");
+    assert_eq!(lost.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&lost.stderr).contains("nowhere: name an existing"));
+    assert!(printed(here.path(), "probe sim:win2k-atlas10k").contains("Ultra160 SCSI"));
+    let both: Value = serde_json::from_str(&printed(here.path(), "probe each:.,.. --json")).unwrap();
+    assert!(both["."]["machine"].is_object() && both[".."]["machine"].is_object());
+}
+
+#[test]
+fn completions_man_pages_and_the_version_come_from_one_definition() {
+    let here = folder();
+    printed(here.path(), "generate completions shells");
+    printed(here.path(), "generate man pages");
+    for file in ["shells/halfpower.bash", "shells/_halfpower", "shells/halfpower.fish", "pages/halfpower-run.1"] {
+        let text = std::fs::read_to_string(here.path().join(file)).unwrap();
+        assert!(text.contains("rwmixread"), "{file}");
+    }
+    assert!(here.path().join("pages/halfpower.1").exists());
+    let version = printed(here.path(), "--version");
+    assert!(version.contains("commit: ") && version.contains("features: "), "{version}");
+    let [short, long] = ["run -h", "run --help"].map(|line| printed(here.path(), line));
+    for heading in ["Workload:", "Output:", "Target and engine:", "Part of a study:", "Examples:"] {
+        assert!(long.contains(heading), "{heading}");
+    }
+    assert!(short.lines().count() * 2 < long.lines().count(), "-h is short");
+}

@@ -1,0 +1,131 @@
+//! Translates diskspd's command lines, and prints records in diskspd's text and XML.
+//!
+//! The options are those of diskspd 2.0 to 2.2; the layouts are made again from their public descriptions and examples.
+
+mod layout;
+mod options;
+mod percentiles;
+mod xml;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+
+pub use options::Asked;
+pub(crate) use options::OPTIONS;
+
+use crate::table::attached;
+use crate::translation::Layout;
+use crate::{Measured, Refusal, RunWords, Translation};
+
+/// What the layouts show of the line.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// The line as it was typed, after the program's name.
+    pub line: String,
+    /// Whether latencies were asked for.
+    pub latency: bool,
+    /// Whether the result is XML.
+    pub xml: bool,
+    /// Seconds before the window opens.
+    pub warm_up_s: u32,
+    /// Seconds after it closed.
+    pub cool_down_s: u32,
+}
+
+/// Translates the words after `halfpower diskspd`.
+///
+/// # Errors
+/// Every option that is not taken.
+pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
+    let mut asked = Asked::new();
+    let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    asked.shown.line = typed.join(" ");
+    let mut refusals = Vec::new();
+    for word in words {
+        let text = word.to_str().unwrap_or_default();
+        if !text.starts_with('-') {
+            asked.run.files.push(word.clone());
+        } else if text.starts_with("--") {
+            asked.run.own.push(word.clone());
+        } else if let Some((row, value)) = attached(OPTIONS, text) {
+            if let Err(why) = row.apply(&mut asked, OsStr::new(value)) {
+                refusals.push(Refusal::of(text, why));
+            }
+        } else {
+            refusals.push(Refusal::of(
+                text,
+                "is no option of diskspd that halfpower knows; `halfpower diskspd` lists them",
+            ));
+        }
+    }
+    let shown = asked.shown.clone();
+    match asked.finished() {
+        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Layout::Diskspd(shown) }),
+        Ok(_) => Err(refusals),
+        Err(why) => {
+            refusals.push(Refusal::of("", why));
+            Err(refusals)
+        }
+    }
+}
+
+impl Asked {
+    /// The run, with diskspd's defaults for what was left out.
+    fn finished(self) -> Result<RunWords, String> {
+        let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
+            self;
+        if run.files.is_empty() {
+            return Err("name a target: a file, a folder or a block device".to_string());
+        }
+        for (flag, bytes) in [("-r", random_align), ("-s", stride)] {
+            if let Some(bytes) = bytes.filter(|bytes| *bytes != block_bytes) {
+                return Err(format!(
+                    "{flag}{bytes}: requests begin at multiples of their size, {block_bytes} bytes; write {flag} alone"
+                ));
+            }
+        }
+        run.set(
+            "--rw",
+            match (random, writes_percent) {
+                (false, 0) => "read",
+                (false, 100) => "write",
+                (false, _) => "rw",
+                (true, 0) => "randread",
+                (true, 100) => "randwrite",
+                (true, _) => "randrw",
+            },
+        );
+        if !matches!(writes_percent, 0 | 100) {
+            run.set("--rwmixread", 100 - writes_percent);
+        }
+        if let Some(threads) = total_threads {
+            if run.files.len() > 1 {
+                return Err(format!("-F{threads}: threads belong to a target each; use -t"));
+            }
+            run.set("--threads", threads);
+        }
+        for (flag, value) in [("--iodepth", "2"), ("--runtime", "10s"), ("--cache", "both"), ("--seed", "0")] {
+            run.unless_set(flag, value);
+        }
+        run.set("--bs", halfpower_spec::Bytes(block_bytes));
+        if shown.warm_up_s > 0 {
+            run.set("--ramp-time", format!("{}s", shown.warm_up_s));
+        }
+        if run.get("--cache").is_none_or(|cache| cache == "device" || cache == "none") {
+            run.unset("--fadvise");
+        }
+        if !random && run.get("--threads").is_some_and(|threads| threads != "1") {
+            run.note("-t: sequential threads each go through a part of the target of their own, as with -T");
+        }
+        if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
+            run.note("-g: requests come at this rate whether or not earlier ones are done; latency counts from when one was due");
+        }
+        run.finish()?;
+        Ok(run)
+    }
+}
+
+/// Prints one run.
+pub(crate) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if shown.xml { xml::print(shown, measured, out) } else { layout::print(shown, measured, out) }
+}

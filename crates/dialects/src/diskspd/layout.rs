@@ -1,0 +1,186 @@
+//! Prints a record as diskspd's text.
+
+use std::io::{self, Write};
+
+use halfpower_record::{CpuTimes, LaneRecord, LaneRole, LaneSide, Latency, Record};
+use halfpower_spec::{Cache, Direction, Pattern};
+
+use super::Shown;
+use super::percentiles::PERCENTILES;
+use crate::Measured;
+
+const MIB: f64 = 1_048_576.0;
+
+/// Prints one run.
+pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let record = &measured.record;
+    writeln!(out, "\nCommand Line: diskspd {}", shown.line)?;
+    input(shown, measured, out)?;
+    writeln!(out, "System information:\n")?;
+    writeln!(out, "\tcomputer name: {}", measured.environment.machine.hostname.as_deref().unwrap_or("unknown"))?;
+    writeln!(
+        out,
+        "\tstart time: {} UTC\n",
+        halfpower_record::time_stamp(record.started_unix_ms / 1000).replace('-', "/")
+    )?;
+    writeln!(out, "Results for timespan 1:")?;
+    writeln!(out, "{}\n", "*".repeat(79))?;
+    writeln!(out, "actual test time:\t{:.2}s", record.seconds())?;
+    writeln!(out, "thread count:\t\t{}", record.run.workload.threads)?;
+    writeln!(out, "proc count:\t\t{}\n", record.cpu.machine.len())?;
+    processors(record, out)?;
+    for (heading, direction) in
+        [("Total IO", None), ("Read IO", Some(Direction::Read)), ("Write IO", Some(Direction::Write))]
+    {
+        table(shown, measured, (heading, direction), out)?;
+    }
+    if shown.latency { distribution(record, out) } else { Ok(()) }
+}
+
+fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (run, workload) = (&measured.record.run, &measured.record.run.workload);
+    writeln!(out, "\nInput parameters:\n\n\ttimespan:   1\n\t-------------")?;
+    writeln!(out, "\tduration: {}s", run.runtime.seconds())?;
+    writeln!(out, "\twarm up time: {}s", shown.warm_up_s)?;
+    writeln!(out, "\tcool down time: {}s", shown.cool_down_s)?;
+    if shown.latency {
+        writeln!(out, "\tmeasuring latency")?;
+    }
+    writeln!(out, "\trandom seed: {}", run.seed)?;
+    for file in &measured.run.files {
+        writeln!(out, "\tpath: '{}'", file.display())?;
+        writeln!(out, "\t\tthink time: 0ms\n\t\tburst size: 0")?;
+        for line in caching(workload.cache) {
+            writeln!(out, "\t\t{line}")?;
+        }
+        match workload.rw.direction() {
+            Some(Direction::Read) => writeln!(out, "\t\tperforming read test")?,
+            Some(Direction::Write) => writeln!(out, "\t\tperforming write test")?,
+            None => {
+                let reads = workload.rwmixread;
+                writeln!(out, "\t\tperforming mix test (read/write ratio: {reads}/{})", 100 - reads)?;
+            }
+        }
+        writeln!(out, "\t\tblock size: {}", size(workload.bs.0))?;
+        match workload.rw.pattern() {
+            Pattern::Random => writeln!(out, "\t\tusing random I/O (alignment: {})", size(workload.bs.0))?,
+            Pattern::Sequential => writeln!(out, "\t\tusing sequential I/O (stride: {})", size(workload.bs.0))?,
+        }
+        writeln!(out, "\t\tnumber of outstanding I/O operations per thread: {}", workload.iodepth)?;
+        writeln!(out, "\t\tthreads per file: {}", workload.threads)?;
+        if let Some(arrival) = workload.rate {
+            let rate = arrival.iops as f64 * workload.bs.0 as f64 / 1000.0;
+            writeln!(out, "\t\tthroughput rate-limited to {rate:.0} bytes/ms")?;
+        }
+        writeln!(out, "\t\tusing the engine {} of halfpower {}", measured.record.engine, env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "\t\tIO priority: normal\n")?;
+    }
+    Ok(())
+}
+
+fn caching(cache: Cache) -> &'static [&'static str] {
+    match cache {
+        Cache::Both => &["using software cache", "using hardware write cache, writethrough off"],
+        Cache::Os => &["using software cache", "hardware write cache disabled, writethrough on"],
+        Cache::Device => &["software cache disabled", "using hardware write cache, writethrough off"],
+        Cache::None => &["software cache disabled", "hardware write cache disabled, writethrough on"],
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        whole if whole.is_multiple_of(1 << 20) => format!("{}MiB", whole >> 20),
+        whole if whole.is_multiple_of(1 << 10) => format!("{}KiB", whole >> 10),
+        other => format!("{other}"),
+    }
+}
+
+/// Shares of each processor's time: kernel time is all that is neither user, idle nor stolen.
+fn processors(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    let line = "-".repeat(43);
+    writeln!(out, "CPU |  Usage |  User  |  Kernel |  Idle\n{line}")?;
+    let shares = |cpu: &CpuTimes| {
+        let whole_ns = (cpu.busy_ns() + cpu.steal_ns + cpu.idle_ns).max(1) as f64;
+        let percent = |ns: u64| 100.0 * ns as f64 / whole_ns;
+        [percent(cpu.busy_ns()), percent(cpu.user_ns), percent(cpu.busy_ns() - cpu.user_ns), percent(cpu.idle_ns)]
+    };
+    let mut sum = [0.0; 4];
+    for (number, cpu) in record.cpu.machine.iter().enumerate() {
+        let [usage, user, kernel, idle] = shares(cpu);
+        writeln!(out, "{number:4}|{usage:7.2}%|{user:7.2}%|{kernel:8.2}%|{idle:7.2}%")?;
+        sum.iter_mut().zip([usage, user, kernel, idle]).for_each(|(sum, share)| *sum += share);
+    }
+    let [usage, user, kernel, idle] = sum.map(|share| share / record.cpu.machine.len().max(1) as f64);
+    writeln!(out, "{line}\navg.|{usage:7.2}%|{user:7.2}%|{kernel:8.2}%|{idle:7.2}%\n")
+}
+
+/// One direction of a lane, or both.
+fn figures(lane: &LaneRecord, direction: Option<Direction>) -> LaneSide {
+    let (reads, writes) = (lane.reads.unwrap_or_default(), lane.writes.unwrap_or_default());
+    match direction {
+        Some(Direction::Read) => reads,
+        Some(Direction::Write) => writes,
+        None => together(reads, writes),
+    }
+}
+
+/// Two sets of latencies as one: their weighted mean, and the deviation from it.
+fn together(a: LaneSide, b: LaneSide) -> LaneSide {
+    let ios = a.ios + b.ios;
+    let weighted = |of: &dyn Fn(&LaneSide) -> f64| (of(&a) * a.ios as f64 + of(&b) * b.ios as f64) / ios.max(1) as f64;
+    let mean = weighted(&|side| side.latency_ns_mean);
+    let squares = weighted(&|side| side.latency_ns_deviation.powi(2) + (side.latency_ns_mean - mean).powi(2));
+    LaneSide { ios, bytes: a.bytes + b.bytes, latency_ns_mean: mean, latency_ns_deviation: squares.sqrt() }
+}
+
+fn table(
+    shown: &Shown,
+    measured: &Measured<'_>,
+    (heading, direction): (&str, Option<Direction>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let record = &measured.record;
+    let latency_head = if shown.latency { "  AvgLat  | LatStdDev |" } else { "" };
+    let line = "-".repeat(if shown.latency { 101 } else { 77 });
+    writeln!(out, "{heading}")?;
+    writeln!(out, "thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |{latency_head}  file\n{line}")?;
+    let columns = |side: &LaneSide| {
+        let seconds = record.seconds().max(1e-9);
+        let latency = match shown.latency {
+            true => format!(" {:8.3} | {:9.3} |", side.latency_ns_mean / 1e6, side.latency_ns_deviation / 1e6),
+            false => String::new(),
+        };
+        let rate = side.bytes as f64 / MIB / seconds;
+        format!("{:16} | {:12} | {rate:10.2} | {:10.2} |{latency}", side.bytes, side.ios, side.ios as f64 / seconds)
+    };
+    let files = &measured.run.files;
+    let lanes: Vec<&LaneRecord> = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).collect();
+    let mut sum = LaneSide::default();
+    for (thread, lane) in lanes.iter().enumerate() {
+        let side = figures(lane, direction);
+        let file = files.get(thread * files.len() / lanes.len()).map(|file| file.display().to_string());
+        let mib = record.span_bytes >> 20;
+        writeln!(out, "{thread:6} | {} {} ({mib}MiB)", columns(&side), file.unwrap_or_default())?;
+        sum = together(sum, side);
+    }
+    writeln!(out, "{line}\ntotal:   {}\n", columns(&sum))
+}
+
+fn distribution(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    let side = |direction| record.side(direction).and_then(|side| side.latency).filter(|latency| latency.count() > 0);
+    let (read, write) = (side(Direction::Read), side(Direction::Write));
+    let shown = |latency: Option<&Latency>, of: &dyn Fn(&Latency) -> u64| match latency {
+        Some(latency) => format!("{:.3}", of(latency) as f64 / 1e6),
+        None => "N/A".to_string(),
+    };
+    writeln!(out, "\ntotal:\n  %-ile |  Read (ms) | Write (ms) | Total (ms)\n{}", "-".repeat(46))?;
+    let mut row = |name: &str, of: &dyn Fn(&Latency) -> u64| {
+        let total = shown(Some(&record.latency).filter(|latency| latency.count() > 0), of);
+        writeln!(out, "{name:>7} | {:>10} | {:>10} | {total:>10}", shown(read, of), shown(write, of))
+    };
+    row("min", &Latency::min_ns)?;
+    for (name, quantile) in PERCENTILES {
+        row(name, &|latency| latency.quantile_ns(quantile))?;
+    }
+    row("max", &Latency::max_ns)
+}

@@ -1,0 +1,271 @@
+//! Lists diskspd's options.
+
+use halfpower_spec::Bytes;
+
+use super::Shown;
+use crate::{OptionRow, RunWords};
+
+type Row = OptionRow<Asked>;
+
+/// What was collected of a line.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub(super) run: RunWords,
+    pub(super) shown: Shown,
+    pub(super) block_bytes: u64,
+    pub(super) writes_percent: u32,
+    pub(super) random: bool,
+    /// Alignment of random offsets, where one was given.
+    pub(super) random_align: Option<u64>,
+    pub(super) stride: Option<u64>,
+    pub(super) total_threads: Option<u32>,
+}
+
+/// Seconds that go by before the window opens, unless -W says otherwise.
+const USUAL_WARM_UP_S: u32 = 5;
+
+impl Asked {
+    /// diskspd's defaults.
+    pub(super) fn new() -> Self {
+        Self {
+            run: RunWords::default(),
+            shown: Shown { warm_up_s: USUAL_WARM_UP_S, ..Shown::default() },
+            block_bytes: 64 * 1024,
+            writes_percent: 0,
+            random: false,
+            random_align: None,
+            stride: None,
+            total_threads: None,
+        }
+    }
+}
+
+fn count(value: &str) -> Result<u32, String> {
+    value.parse().map_err(|_| format!("`{value}` is not a whole number; write it attached, as in -t2"))
+}
+
+/// A size with K, M, G or T, or in blocks with b.
+fn size(asked: &Asked, value: &str) -> Result<u64, String> {
+    let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let number: u64 =
+        value[..digits].parse().map_err(|_| format!("`{value}` is no size; write it attached, as in -b4K"))?;
+    let unit = match &value[digits..] {
+        "" => 1,
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        "G" | "g" => 1 << 30,
+        "T" | "t" => 1 << 40,
+        "b" | "B" => asked.block_bytes,
+        other => return Err(format!("there is no unit `{other}`; use K, M, G or b")),
+    };
+    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(|| format!("`{value}` is no size"))
+}
+
+fn zero(value: &str, why: &str) -> Result<(), String> {
+    if value.trim_start_matches('0').is_empty() && !value.is_empty() { Ok(()) } else { Err(why.to_string()) }
+}
+
+fn affinity(_: &mut Asked, value: &str) -> Result<(), String> {
+    if value.is_empty() || value == "g" {
+        Ok(())
+    } else {
+        Err("use `taskset -c LIST halfpower diskspd ...`".to_string())
+    }
+}
+
+/// The letters of -S, in any order.
+fn caching(asked: &mut Asked, letters: &str) -> Result<(), String> {
+    let (mut uncached, mut durable) = (letters.is_empty(), false);
+    for letter in letters.chars() {
+        match letter {
+            'b' => {}
+            'h' => (uncached, durable) = (true, true),
+            'u' => uncached = true,
+            'w' => durable = true,
+            'r' => return Err("caches of a server are not switched apart; use -Su or -Sb".to_string()),
+            'm' => return Err("use `halfpower run TARGET --engine mmap`".to_string()),
+            other => return Err(format!("there is no letter `{other}`; use b, h, u or w")),
+        }
+    }
+    if letters.contains('b') && uncached {
+        return Err("b does not go together with u and h".to_string());
+    }
+    asked.run.set(
+        "--cache",
+        match (uncached, durable) {
+            (true, true) => "none",
+            (true, false) => "device",
+            (false, true) => "os",
+            (false, false) => "both",
+        },
+    );
+    Ok(())
+}
+
+/// -f: a size, or the letters of hints.
+fn size_or_hint(asked: &mut Asked, value: &str) -> Result<(), String> {
+    if value.starts_with(|c: char| c.is_ascii_digit()) {
+        asked.run.size = Some(Bytes(size(asked, value)?));
+        return Ok(());
+    }
+    match value {
+        "r" => asked.run.set("--fadvise", "random"),
+        "s" => asked.run.set("--fadvise", "sequential"),
+        _ => return Err(format!("`{value}`: write a size, r or s; a file is never opened as temporary")),
+    }
+    Ok(())
+}
+
+fn throttle(asked: &mut Asked, value: &str) -> Result<(), String> {
+    match value.strip_suffix('i') {
+        Some(iops) => asked.run.set("--rate-iops", count(iops)?),
+        None => asked.run.set("--rate", format!("{}kB/s", count(value)?)),
+    }
+    Ok(())
+}
+
+/// diskspd's options.
+pub(crate) const OPTIONS: &[Row] = &[
+    Row::taken(
+        "-a",
+        "taken alone; threads run where the kernel puts them, and a list is refused: use taskset",
+        affinity,
+    ),
+    Row::taken("-b", "--bs [default: 64K]; give it before sizes in blocks", |asked, value| {
+        asked.block_bytes = size(asked, value)?;
+        Ok(())
+    }),
+    Row::taken("-B", "the beginning of --region; needs -f or -c unless the file is there", |asked, value| {
+        if zero(value, "").is_err() {
+            asked.run.offset = Some(Bytes(size(asked, value)?));
+        }
+        Ok(())
+    }),
+    Row::taken(
+        "-c",
+        "--size: a file that is not there is laid out for the run and removed; one that is there is used as it is",
+        |asked, value| {
+            asked.run.size = Some(Bytes(size(asked, value)?));
+            Ok(())
+        },
+    ),
+    Row::taken("-C", "taken where it is 0: nothing goes on after the window", |asked, value| {
+        zero(value, "nothing is counted after the window, and requests in flight are waited for; leave it out")?;
+        asked.shown.cool_down_s = 0;
+        Ok(())
+    }),
+    Row::refused("-D", "`--json` of `halfpower run` has the bytes of each step of the window"),
+    Row::taken("-d", "--runtime in seconds [default: 10]", |asked, value| {
+        let seconds: f64 =
+            value.parse().map_err(|_| format!("`{value}` is no number of seconds; write it like -d10"))?;
+        asked.run.set("--runtime", format!("{seconds}s"));
+        Ok(())
+    }),
+    Row::taken("-f", "a size: --size; r and s: --fadvise, where the run is buffered", size_or_hint),
+    Row::taken("-F", "--threads, with a single target", |asked, value| {
+        asked.total_threads = Some(count(value)?);
+        Ok(())
+    }),
+    Row::taken("-g", "--rate in bytes a millisecond for each thread; with i at its end --rate-iops", throttle),
+    Row::taken("-h", "as -Sh", |asked, _| caching(asked, "h")),
+    Row::refused("-i", "requests do not come in bursts; -g gives them a rate"),
+    Row::refused("-j", "requests do not come in bursts; -g gives them a rate"),
+    Row::taken("-I", "taken where it is 3, normal", |_, value| {
+        if value == "3" { Ok(()) } else { Err("use `ionice halfpower diskspd ...`".to_string()) }
+    }),
+    Row::taken("-l", "--iomem huge", |asked, _| {
+        asked.run.set("--iomem", "huge");
+        Ok(())
+    }),
+    Row::taken("-L", "latencies are printed", |asked, _| {
+        asked.shown.latency = true;
+        Ok(())
+    }),
+    Row::without_effect("-n", "threads run where the kernel puts them"),
+    Row::refused("-N", "use --fdatasync of `halfpower run`"),
+    Row::taken("-o", "--iodepth, for each thread [default: 2]", |asked, value| {
+        asked.run.set("--iodepth", count(value)?);
+        Ok(())
+    }),
+    Row::taken("-O", "--iodepth, for each thread of -F", |asked, value| {
+        asked.run.set("--iodepth", count(value)?);
+        Ok(())
+    }),
+    Row::refused("-p", "requests outstanding at once never have the same offset in a sequential run"),
+    Row::without_effect("-P", "no dots are printed while a run goes on"),
+    Row::taken("-r", "random offsets at multiples of the block size; another alignment is refused", |asked, value| {
+        asked.random = true;
+        asked.random_align = if value.is_empty() { None } else { Some(size(asked, value)?) };
+        Ok(())
+    }),
+    Row::refused("-rs", "offsets are sequential or random all through"),
+    Row::refused("-rd", "offsets are evenly random; use --random-distribution of `halfpower run`"),
+    Row::taken("-R", "text or xml", |asked, value| {
+        asked.shown.xml = match value {
+            "text" => false,
+            "xml" => true,
+            other => return Err(format!("`{other}`: write -Rtext or -Rxml")),
+        };
+        Ok(())
+    }),
+    Row::taken("-s", "sequential offsets, one block after the other; another stride is refused", |asked, value| {
+        asked.stride = if value.is_empty() { None } else { Some(size(asked, value)?) };
+        Ok(())
+    }),
+    Row::refused("-si", "threads share no offset; each goes through a part of its own"),
+    Row::refused("-sb", "offsets only rise"),
+    Row::taken(
+        "-S",
+        "--cache: h is none, u (and -S alone) device, w os, b both; r and m are refused [default: both]",
+        caching,
+    ),
+    Row::taken("-t", "--threads, for each target [default: 1]", |asked, value| {
+        asked.run.set("--threads", count(value)?);
+        Ok(())
+    }),
+    Row::taken("-T", "taken where it is 0: sequential threads each have a part of their own", |_, value| {
+        zero(value, "sequential threads each begin at a part of their own; leave it out")
+    }),
+    Row::without_effect("-v", "all that is known is printed"),
+    Row::taken("-w", "--rw and --rwmixread: the share of writes in percent; -w alone is 0", |asked, value| {
+        let percent = if value.is_empty() { 0 } else { count(value)? };
+        if percent > 100 {
+            return Err(format!("`{value}` is more than 100 percent"));
+        }
+        asked.writes_percent = percent;
+        Ok(())
+    }),
+    Row::taken("-W", "--ramp-time in seconds [default: 5]", |asked, value| {
+        asked.shown.warm_up_s = count(value)?;
+        Ok(())
+    }),
+    Row::without_effect("-x", "completions are taken from the engine's queue"),
+    Row::refused("-X", "write the options of the profile on the line"),
+    Row::refused("-y", "there are no events to wait for; use the shell"),
+    Row::taken("-z", "--seed [default: 0]; without a number it is refused", |asked, value| {
+        match value.parse::<u64>() {
+            Ok(seed) => {
+                asked.run.set("--seed", seed);
+                Ok(())
+            }
+            Err(_) => Err("write the seed, as in -z42: a run can be repeated by it".to_string()),
+        }
+    }),
+    Row::taken(
+        "-Z",
+        "r or a size: what is written is always incompressible; zeros and a file are refused",
+        |asked, value| match value {
+            "r" => Ok(()),
+            "" => {
+                Err("what is written is always incompressible, since devices and file systems shorten zeros"
+                    .to_string())
+            }
+            value if value.contains(',') => Err("what is written comes from no file".to_string()),
+            value => size(asked, value).map(|_| ()),
+        },
+    ),
+    Row::refused(
+        "-e",
+        "there are no kernel events of Windows; --pass traced of `halfpower run` traces the block layer",
+    ),
+];

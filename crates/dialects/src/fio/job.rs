@@ -1,0 +1,157 @@
+//! Holds one job while its options come in, and turns it into a run.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::RunWords;
+
+/// What fio's form of io_uring was asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ring {
+    pub(super) registered: bool,
+    pub(super) polls_device: bool,
+    pub(super) kernel_thread: bool,
+}
+
+/// One job: a section of a job file, or what the command line says.
+#[derive(Debug, Clone, Default)]
+pub struct Job {
+    pub(super) run: RunWords,
+    pub(super) directory: Option<PathBuf>,
+    /// fio's name of the engine.
+    pub(super) engine: Option<String>,
+    pub(super) ring: Ring,
+    /// Whether it waits for the jobs before it.
+    pub(super) waits: bool,
+    pub(super) time_based: bool,
+    /// Whether the line names its target as fio does.
+    pub(super) has_fio_defaults: bool,
+    pub(super) prints_json: bool,
+    pub(super) wants_sections: Vec<String>,
+}
+
+impl Job {
+    /// The run that it asks for.
+    ///
+    /// # Errors
+    /// Which of its options do not go together.
+    pub(super) fn finished(mut self) -> Result<RunWords, String> {
+        self.place_files();
+        if let Some(engine) = self.engine.take().or_else(|| self.has_fio_defaults.then(|| "psync".to_string())) {
+            let ours = self.our_engine(&engine)?;
+            self.run.set("--engine", ours);
+        }
+        if self.has_fio_defaults {
+            self.fill_in();
+        }
+        let mixed = self.run.get("--rw").is_some_and(|rw| rw == "rw" || rw == "randrw");
+        if mixed && (self.run.get("--rate").is_some() || self.run.get("--rate-iops").is_some()) {
+            return Err("rate: fio limits reads and writes each, and halfpower both together; use --rate-iops of \
+                        `halfpower run TARGET`, or a job for each"
+                .to_string());
+        }
+        self.say_what_differs();
+        self.run.finish()?;
+        Ok(self.run)
+    }
+
+    /// fio's defaults for what was left out.
+    fn fill_in(&mut self) {
+        let is_target = |word: &OsString| RunWords::is_scheme(word) || Path::new(word).exists();
+        if self.run.files.is_empty() && !self.run.own.iter().any(is_target) {
+            self.run.files.push(".".into());
+        }
+        for (flag, value) in [("--rw", "read"), ("--bs", "4k"), ("--iodepth", "1")] {
+            self.run.unless_set(flag, value);
+        }
+        if self.run.get("--sync").is_none() {
+            self.run.unless_set("--direct", "0");
+        }
+    }
+
+    fn say_what_differs(&mut self) {
+        let run = &mut self.run;
+        if !self.time_based {
+            let runtime = run.get("--runtime").unwrap_or("3s").to_string();
+            run.note(format!(
+                "the run takes its whole time ({runtime}), as with time_based; fio would stop earlier, once `size` bytes \
+                 have moved"
+            ));
+        }
+        let sequential = run.get("--rw").is_some_and(|rw| ["read", "write", "rw"].contains(&rw));
+        if sequential && run.get("--threads").is_some_and(|threads| threads != "1") {
+            run.note(
+                "numjobs: each thread goes through a part of its own, as with offset_increment; fio's jobs all begin at the \
+                 first byte",
+            );
+        }
+        if run.get("--rate").is_some() || run.get("--rate-iops").is_some() {
+            run.note(
+                "rate: requests come at this rate whether or not earlier ones are done; latency counts from when one \
+                      was due",
+            );
+        }
+    }
+
+    /// Each file in its directory; a directory alone is a target.
+    fn place_files(&mut self) {
+        let Some(directory) = self.directory.take() else { return };
+        if self.run.files.is_empty() {
+            self.run.files.push(directory.into());
+        } else {
+            self.run.files.iter_mut().for_each(|file| *file = directory.join(&*file).into());
+        }
+    }
+
+    /// Our engine that issues requests as fio's does.
+    fn our_engine(&mut self, engine: &str) -> Result<&'static str, String> {
+        let Ring { registered, polls_device, kernel_thread } = self.ring;
+        Ok(match engine {
+            "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "sync",
+            "libaio" => "libaio",
+            "io_uring" => match (kernel_thread, polls_device, registered) {
+                (true, _, _) => "io_uring_sqpoll",
+                (_, true, _) => "io_uring_iopoll",
+                (_, _, true) => "io_uring",
+                _ => "io_uring_plain",
+            },
+            "mmap" => "mmap",
+            "posixaio" => "pool",
+            // Words of our own.
+            "auto" => "auto",
+            "pool" => "pool",
+            "io_uring_plain" => "io_uring_plain",
+            "io_uring_sqpoll" => "io_uring_sqpoll",
+            "io_uring_iopoll" => "io_uring_iopoll",
+            "null" => {
+                self.run.files = vec!["null:".into()];
+                return Ok("auto");
+            }
+            other => {
+                return Err(format!(
+                    "ioengine: halfpower has no engine `{other}`; use io_uring, libaio, psync, posixaio or mmap"
+                ));
+            }
+        })
+    }
+
+    /// The files of a `filename`: several stand between colons, and `\:` is a colon.
+    pub(super) fn name_files(&mut self, value: &OsStr) -> Result<(), String> {
+        self.has_fio_defaults = true;
+        let text = value.to_str().unwrap_or_default();
+        if RunWords::is_scheme(value) || value.to_str().is_none() {
+            self.run.files = vec![value.to_os_string()];
+            return Ok(());
+        }
+        let marked = text.replace("\\:", "\0");
+        let files: Vec<OsString> = marked.split(':').map(|file| file.replace('\0', ":").into()).collect();
+        if files.iter().any(|file| file.is_empty()) {
+            return Err(format!("`{text}` names an empty file"));
+        }
+        if files.len() > 1 {
+            self.run.note("filename: each file has threads and a depth of its own; fio's job goes from file to file");
+        }
+        self.run.files = files;
+        Ok(())
+    }
+}

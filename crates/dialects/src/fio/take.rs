@@ -1,0 +1,79 @@
+//! Reads the values of fio's options.
+
+use halfpower_spec::Bytes;
+
+use super::Job;
+
+/// A switch: 0 or 1, true or false; one without a value is on.
+pub fn on(value: &str) -> Result<bool, String> {
+    match value {
+        "" | "1" | "true" | "yes" => Ok(true),
+        "0" | "false" | "no" => Ok(false),
+        other => Err(format!("`{other}` is neither 0 nor 1")),
+    }
+}
+
+/// A whole number.
+pub fn count(value: &str) -> Result<u32, String> {
+    value.parse().map_err(|_| format!("`{value}` is not a whole number; write it like 8"))
+}
+
+/// A size in bytes, `k` being 1024.
+pub fn size(value: &str) -> Result<Bytes, String> {
+    if value.contains('%') {
+        return Err(format!("`{value}`: halfpower takes sizes, not shares; write one like 1g"));
+    }
+    value.parse().map_err(|error: halfpower_spec::ParseError| error.to_string())
+}
+
+/// The one value of a list for reads, writes and trims, where all of its items are the same.
+pub fn same_for_all(value: &str) -> Result<&str, String> {
+    let mut items = value.split(',').filter(|item| !item.is_empty());
+    match items.next() {
+        Some(first) if value.starts_with(first) && items.all(|item| item == first) => Ok(first),
+        _ => {
+            Err(format!("`{value}`: reads and writes share one value in a run; write a single one, and a run for each"))
+        }
+    }
+}
+
+/// A time in seconds where it has no unit, as in fio's `runtime`.
+pub fn seconds(value: &str) -> Result<halfpower_spec::Nanos, String> {
+    value.parse().map_err(|error: halfpower_spec::ParseError| error.to_string())
+}
+
+/// A time in microseconds where it has no unit, as in fio's `thinktime`.
+pub fn microseconds(value: &str) -> Result<halfpower_spec::Nanos, String> {
+    let with_unit =
+        if value.ends_with(|c: char| c.is_ascii_digit()) { format!("{value}us") } else { value.to_string() };
+    seconds(&with_unit)
+}
+
+/// Takes the value only where it is the one that halfpower always has.
+pub fn only(value: &str, accepted: &[&str], why: &str) -> Result<(), String> {
+    if accepted.contains(&value) { Ok(()) } else { Err(format!("`{value}`: {why}")) }
+}
+
+/// Sets a flag of ours to the value as it is.
+pub fn set(job: &mut Job, flag: &'static str, value: &str) -> Result<(), String> {
+    job.run.set(flag, value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_fio_reads_them() {
+        assert_eq!(size("4k"), Ok(Bytes(4096)));
+        assert!(size("10%").is_err());
+        assert_eq!(microseconds("100").unwrap().0, 100_000);
+        assert_eq!(microseconds("2ms").unwrap().0, 2_000_000);
+        assert_eq!(same_for_all("4k,4k"), Ok("4k"));
+        assert!(same_for_all("4k,8k").is_err());
+        assert!(same_for_all(",8k").is_err());
+        assert_eq!((on(""), on("0")), (Ok(true), Ok(false)));
+        assert!(on("2").is_err());
+    }
+}

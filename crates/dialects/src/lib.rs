@@ -1,0 +1,18 @@
+//! Translates the command lines and job files of other tools into words of `halfpower run`, and prints records in their
+//! layouts.
+//!
+//! A dialect is a table of options ([`OptionRow`]), a reader of lines, and a layout. Each option of the other tool is
+//! taken, or refused by its name with a sentence; none is passed over in silence.
+
+pub mod diskspd;
+pub mod fio;
+mod habits;
+mod run_words;
+pub mod sqlio;
+mod table;
+mod translation;
+
+pub use habits::{Dialect, Habit, habits_as_markdown};
+pub use run_words::RunWords;
+pub use table::{Fate, OptionRow, Value};
+pub use translation::{Measured, Refusal, Translation};

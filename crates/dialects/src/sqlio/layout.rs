@@ -1,0 +1,103 @@
+//! Prints a record as SQLIO printed its results.
+
+use std::io::{self, Write};
+
+use halfpower_record::{Latency, Record};
+use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+
+use super::Shown;
+use crate::Measured;
+
+/// Milliseconds that the histogram tells apart; the last column holds all that is longer.
+const COLUMNS_MS: u64 = 24;
+
+/// Prints one run.
+pub(crate) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Measured { run, record, .. } = measured;
+    let workload = &record.run.workload;
+    let names: Vec<String> = run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+    let file = names.join(", ");
+    writeln!(out, "sqlio (halfpower {})", env!("CARGO_PKG_VERSION"))?;
+    if shown.latency {
+        writeln!(out, "using system counter for latency timings, 1000000000 counts per second")?;
+    }
+    let threads = workload.threads;
+    if let Some(path) = &shown.parameter_file {
+        writeln!(out, "parameter file used: {path}")?;
+        for name in &names {
+            writeln!(
+                out,
+                "\tfile {name} with {threads} thread{} (0-{}) using mask 0x0 (0)",
+                plural(threads),
+                threads - 1
+            )?;
+        }
+    }
+    let (doing, preposition) = match workload.rw.direction() {
+        Some(Direction::Read) => ("reading", "from"),
+        _ => ("writing", "to"),
+    };
+    let seconds = record.run.runtime.seconds();
+    writeln!(out, "{threads} thread{} {doing} for {seconds} secs {preposition} file {file}", plural(threads))?;
+    let order = if workload.rw.pattern() == Pattern::Random { "random" } else { "sequential" };
+    writeln!(out, "\tusing {}KB {order} IOs", workload.bs.kib())?;
+    if record.engine != EngineName::Sync {
+        writeln!(out, "\tenabling multiple I/Os per thread with {} outstanding", workload.iodepth)?;
+    }
+    writeln!(out, "\t{}", buffering(workload.cache))?;
+    let (kind, mib) = match shown.size_mib {
+        Some(mib) => ("specified", mib),
+        None => ("current", record.span_bytes >> 20),
+    };
+    writeln!(out, "using {kind} size: {mib} MB for file: {file}")?;
+    writeln!(out, "initialization done")?;
+    figures(shown, record, out)
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn buffering(cache: Cache) -> &'static str {
+    match cache {
+        Cache::None => "buffering set to not use file nor disk caches (as is SQL Server)",
+        Cache::Both => "buffering set to use both file and disk caches",
+        Cache::Device => "buffering set to use hardware disk cache (but not file cache)",
+        Cache::Os => "buffering set to use software file cache (but not disk cache)",
+    }
+}
+
+fn figures(shown: &Shown, record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "CUMULATIVE DATA:")?;
+    writeln!(out, "throughput metrics:")?;
+    writeln!(out, "IOs/sec: {:8.2}", record.iops())?;
+    writeln!(out, "MBs/sec: {:8.2}", record.mbps() * 1e6 / 1_048_576.0)?;
+    if record.error_count() > 0 {
+        writeln!(out, "errors: {}", record.error_count())?;
+    }
+    if !shown.latency {
+        return Ok(());
+    }
+    let latency = &record.latency;
+    let ms = |ns: f64| (ns / 1e6) as u64;
+    writeln!(out, "latency metrics:")?;
+    writeln!(out, "Min_Latency(ms): {}", ms(latency.min_ns() as f64))?;
+    writeln!(out, "Avg_Latency(ms): {}", ms(latency.mean_ns()))?;
+    writeln!(out, "Max_Latency(ms): {}", ms(latency.max_ns() as f64))?;
+    histogram(latency, out)
+}
+
+/// Percent of all requests by whole milliseconds.
+fn histogram(latency: &Latency, out: &mut dyn Write) -> io::Result<()> {
+    let mut counts = [0u64; COLUMNS_MS as usize + 1];
+    for (low, high, count) in latency.buckets() {
+        let ms = (low + (high - low) / 2) / 1_000_000;
+        counts[ms.min(COLUMNS_MS) as usize] += count;
+    }
+    let total = latency.count().max(1);
+    let heads: Vec<String> = (0..=COLUMNS_MS).map(|ms| format!("{ms:2}")).collect();
+    let shares: Vec<String> = counts.iter().map(|count| format!("{:2}", (count * 100 + total / 2) / total)).collect();
+    writeln!(out, "histogram:")?;
+    writeln!(out, "ms:{}+", heads.join(" "))?;
+    writeln!(out, "%: {}", shares.join(" "))
+}

@@ -1,0 +1,41 @@
+//! Tests SQLIO's lines.
+
+use super::{refusals, runs, words};
+use halfpower_dialects::sqlio::translate;
+
+#[test]
+fn a_line_and_the_defaults() {
+    assert_eq!(
+        runs(translate(&words("-kR -s10 -frandom -b8 -o8 -t2 -LS sim:"))),
+        ["sim: --runtime 10s --bs 8KiB --iodepth 8 --threads 2 --rw randread --cache none"]
+    );
+    assert_eq!(
+        runs(translate(&words("-kW -BH -o0 --overwrite sim:"))),
+        ["sim: --cache device --iodepth 1 --rw write --bs 2KiB --runtime 30s --engine sync --overwrite"]
+    );
+}
+
+#[test]
+fn a_parameter_file_names_files_threads_and_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, param) = (folder.path().join("data"), folder.path().join("param.txt"));
+    std::fs::write(&data, [0; 4096]).unwrap();
+    std::fs::write(&param, format!("# a comment\n{} 4 0x0 100\n", data.display())).unwrap();
+    let line = format!("-kR -b64 -F{}", param.display());
+    let expected = format!(
+        "{} --bs 64KiB --threads 4 --rw read --iodepth 1 --runtime 30s --cache none --size 100MiB",
+        data.display()
+    );
+    assert_eq!(runs(translate(&words(&line))), [expected]);
+    std::fs::write(&param, format!("{} 4 0x3 100\n", data.display())).unwrap();
+    assert!(refusals(translate(&words(&line)))[0].contains("line 1: the mask 0x3"));
+}
+
+#[test]
+fn what_is_not_taken_is_named() {
+    let named = refusals(translate(&words("-kX -f64 -a0xf -R1 -i64 -q sim:")));
+    for (refusal, option) in named.iter().zip(["-kX", "-f64", "-a0xf", "-R1", "-i64", "-q"]) {
+        assert!(refusal.starts_with(&format!("{option}: ")), "{refusal}");
+    }
+    assert_eq!(named.len(), 6);
+}

@@ -1,0 +1,108 @@
+//! Describes how often random requests fall on which blocks: evenly, or some blocks more often than others.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ParseError;
+
+/// Parts of a parameter of 1: it is kept to three decimals.
+const PARTS: f64 = 1000.0;
+/// The greatest parameter of a Zipf distribution; nearly all requests fall on one block long before.
+const MOST_ZIPF: f64 = 10.0;
+
+/// How often random requests fall on which blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum RandomDistribution {
+    /// Each block as often as any other.
+    #[default]
+    Even,
+    /// The k-th of the blocks as often as 1 / k^s says (Zipf); s in thousandths.
+    Zipf(u32),
+    /// The share h of the blocks has the share 1 - h of the requests, and so on within that share (Pareto); h in
+    /// thousandths.
+    Pareto(u32),
+}
+
+impl RandomDistribution {
+    /// The parameter of a kind, s or h; 0 for the even one.
+    pub fn parameter(self) -> f64 {
+        match self {
+            Self::Even => 0.0,
+            Self::Zipf(parts) | Self::Pareto(parts) => f64::from(parts) / PARTS,
+        }
+    }
+}
+
+/// `random`, `zipf:1.2` or `pareto:0.2`, as fio writes them.
+impl FromStr for RandomDistribution {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        if text == "random" {
+            return Ok(Self::Even);
+        }
+        let (kind, parameter) = text.split_once(':').unwrap_or((text, ""));
+        let at = kind.len() + 1;
+        let number: f64 = match (parameter, kind) {
+            ("", "zipf") => 1.1,
+            ("", "pareto") => 0.2,
+            (number, _) => number.parse().unwrap_or(f64::NAN),
+        };
+        let parts = (number * PARTS).round() as u32;
+        match kind {
+            "zipf" if number > 0.0 && number <= MOST_ZIPF && parts > 0 => Ok(Self::Zipf(parts)),
+            "zipf" => {
+                Err(ParseError::new(text, at, format!("write zipf with a number up to {MOST_ZIPF}, such as zipf:1.2")))
+            }
+            "pareto" if number > 0.0 && number < 1.0 && (1..1000).contains(&parts) => Ok(Self::Pareto(parts)),
+            "pareto" => Err(ParseError::new(text, at, "write pareto with a share between 0 and 1, such as pareto:0.2")),
+            "normal" | "zoned" | "zoned_abs" => {
+                Err(ParseError::new(text, 0, format!("{kind} is not built; write random, zipf:1.2 or pareto:0.2")))
+            }
+            _ => Err(ParseError::new(text, 0, "write random, zipf:1.2 or pareto:0.2")),
+        }
+    }
+}
+
+impl fmt::Display for RandomDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Even => f.write_str("random"),
+            Self::Zipf(_) => write!(f, "zipf:{}", self.parameter()),
+            Self::Pareto(_) => write!(f, "pareto:{}", self.parameter()),
+        }
+    }
+}
+
+impl TryFrom<String> for RandomDistribution {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
+
+impl From<RandomDistribution> for String {
+    fn from(distribution: RandomDistribution) -> Self {
+        distribution.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distributions_are_read_back() {
+        for text in ["random", "zipf:1.2", "zipf:0.001", "pareto:0.2", "pareto:0.999"] {
+            assert_eq!(text.parse::<RandomDistribution>().unwrap().to_string(), text);
+        }
+        assert_eq!("zipf".parse(), Ok(RandomDistribution::Zipf(1100)));
+        for text in ["zipf:0", "zipf:x", "zipf:11", "pareto:1", "pareto:0", "normal:5", "", "zoned:1"] {
+            assert!(text.parse::<RandomDistribution>().is_err(), "{text}");
+        }
+    }
+}
