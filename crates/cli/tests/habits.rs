@@ -81,7 +81,7 @@ fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
 
 #[test]
 fn a_sqlio_line_prints_in_its_layout() {
-    let shown = printed(&folder().path().to_path_buf(), "sqlio -kR -s0.05 -frandom -b8 -o8 -t2 -LS sim:");
+    let shown = printed(folder().path(), "sqlio -kR -s0.05 -frandom -b8 -o8 -t2 -LS sim:");
     for line in [
         "2 threads reading for 0.05 secs from file sim:",
         "\tusing 8KB random IOs",

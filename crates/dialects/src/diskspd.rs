@@ -5,6 +5,7 @@
 mod layout;
 mod options;
 mod percentiles;
+mod shown;
 mod xml;
 
 use std::ffi::{OsStr, OsString};
@@ -12,25 +13,10 @@ use std::io::{self, Write};
 
 pub use options::Asked;
 pub(crate) use options::OPTIONS;
+use shown::Shown;
 
 use crate::table::attached;
-use crate::translation::Layout;
-use crate::{Measured, Refusal, RunWords, Translation};
-
-/// What the layouts show of the line.
-#[derive(Debug, Clone, Default)]
-pub struct Shown {
-    /// The line as it was typed, after the program's name.
-    pub line: String,
-    /// Whether latencies were asked for.
-    pub latency: bool,
-    /// Whether the result is XML.
-    pub xml: bool,
-    /// Seconds before the window opens.
-    pub warm_up_s: u32,
-    /// Seconds after it closed.
-    pub cool_down_s: u32,
-}
+use crate::{Layout, Measured, Refusal, RunWords, Translation};
 
 /// Translates the words after `halfpower diskspd`.
 ///
@@ -60,7 +46,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     }
     let shown = asked.shown.clone();
     match asked.finished() {
-        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Layout::Diskspd(shown) }),
+        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Some(Box::new(shown)) }),
         Ok(_) => Err(refusals),
         Err(why) => {
             refusals.push(Refusal::of("", why));
@@ -125,7 +111,9 @@ impl Asked {
     }
 }
 
-/// Prints one run.
-pub(crate) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if shown.xml { xml::print(shown, measured, out) } else { layout::print(shown, measured, out) }
+impl Layout for Shown {
+    fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
+        let print = if self.xml { xml::print } else { layout::print };
+        measured.iter().try_for_each(|run| print(self, run, out))
+    }
 }

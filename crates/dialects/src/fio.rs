@@ -7,36 +7,13 @@
 mod issuing_options;
 mod job;
 mod job_file;
+mod json;
 mod line;
 mod options;
 mod other_options;
 mod take;
 mod workload_options;
 
-use std::io::{self, Write};
-
 pub use job::Job;
 pub use line::{speaks, translate};
 pub(crate) use options::all as options;
-
-use halfpower_record::{NamedRun, RecordError};
-
-use crate::Measured;
-
-/// Prints what was measured as fio's JSON.
-pub(crate) fn print_json(measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let named = measured.iter().map(|run| {
-        let target: Vec<String> = run.run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-        let listed = run.run.get("--percentiles").unwrap_or_default();
-        NamedRun {
-            name: &run.run.name,
-            target: target.join(":"),
-            record: &run.record,
-            percentiles: listed.split(',').filter_map(|percent| percent.parse().ok()).collect(),
-        }
-    });
-    halfpower_record::write_fio_jobs(named, out).map_err(|error| match error {
-        RecordError::Stream { error, .. } => error,
-        other => io::Error::other(other),
-    })
-}

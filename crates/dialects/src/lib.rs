@@ -15,4 +15,4 @@ mod translation;
 pub use habits::{Dialect, Habit, habits_as_markdown};
 pub use run_words::RunWords;
 pub use table::{Fate, OptionRow, Value};
-pub use translation::{Measured, Refusal, Translation};
+pub use translation::{Layout, Measured, Refusal, Translation};

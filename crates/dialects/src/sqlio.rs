@@ -2,30 +2,19 @@
 //!
 //! The options are those of SQLIO 1.5; the layout of its text is made again from printed examples of it.
 
+mod asked;
 mod layout;
 mod options;
 mod parameter_file;
+mod shown;
 
 use std::ffi::{OsStr, OsString};
 
-pub(crate) use layout::print;
-pub use options::Asked;
+pub use asked::Asked;
 pub(crate) use options::OPTIONS;
 
 use crate::table::attached;
-use crate::translation::Layout;
 use crate::{Refusal, RunWords, Translation};
-
-/// What the layout shows of the line.
-#[derive(Debug, Clone, Default)]
-pub struct Shown {
-    /// Whether latencies were asked for.
-    pub latency: bool,
-    /// The size that the parameter file gave, in MiB.
-    pub size_mib: Option<u64>,
-    /// The parameter file.
-    pub parameter_file: Option<String>,
-}
 
 /// Translates the words after `halfpower sqlio`.
 ///
@@ -51,7 +40,7 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     }
     let shown = asked.shown.clone();
     match asked.finished() {
-        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Layout::Sqlio(shown) }),
+        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Some(Box::new(shown)) }),
         Ok(_) => Err(refusals),
         Err(why) => {
             refusals.push(Refusal::of("", why));

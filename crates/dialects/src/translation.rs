@@ -6,28 +6,23 @@ use std::io::{self, Write};
 use halfpower_record::{Environment, Record};
 
 use crate::RunWords;
-use crate::{diskspd, fio, sqlio};
 
 /// What a line of another tool asks.
 #[derive(Debug)]
 pub struct Translation {
     /// The runs, one after the other.
     pub runs: Vec<RunWords>,
-    /// How results are printed.
-    pub layout: Layout,
+    /// How results are printed; `None` is as `halfpower run` does.
+    pub layout: Option<Box<dyn Layout>>,
 }
 
-/// How results are printed.
-#[derive(Debug)]
-pub enum Layout {
-    /// As `halfpower run` prints them.
-    Ours,
-    /// As fio's JSON.
-    FioJson,
-    /// As SQLIO's text.
-    Sqlio(sqlio::Shown),
-    /// As diskspd's text or XML.
-    Diskspd(diskspd::Shown),
+/// How another tool prints its results.
+pub trait Layout: fmt::Debug {
+    /// Prints all runs of a line.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// One run that was measured.
@@ -83,7 +78,7 @@ impl Translation {
 
     /// Whether the results are printed as `halfpower run` prints them.
     pub fn is_printed_as_ours(&self) -> bool {
-        matches!(self.layout, Layout::Ours)
+        self.layout.is_none()
     }
 
     /// Prints the results in the other tool's layout; nothing where it is ours.
@@ -91,11 +86,6 @@ impl Translation {
     /// # Errors
     /// Those of `out`.
     pub fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
-        match &self.layout {
-            Layout::Ours => Ok(()),
-            Layout::FioJson => fio::print_json(measured, out),
-            Layout::Sqlio(shown) => measured.iter().try_for_each(|run| sqlio::print(shown, run, out)),
-            Layout::Diskspd(shown) => measured.iter().try_for_each(|run| diskspd::print(shown, run, out)),
-        }
+        self.layout.as_ref().map_or(Ok(()), |layout| layout.print(measured, out))
     }
 }

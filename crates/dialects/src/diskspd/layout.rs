@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, LaneSide, Latency, Record};
 use halfpower_spec::{Cache, Direction, Pattern};
 
-use super::Shown;
 use super::percentiles::PERCENTILES;
+use super::shown::Shown;
 use crate::Measured;
 
 const MIB: f64 = 1_048_576.0;

@@ -2,7 +2,7 @@
 
 use halfpower_spec::Bytes;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::{OptionRow, RunWords};
 
 type Row = OptionRow<Asked>;

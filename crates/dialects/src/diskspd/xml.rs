@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, Latency, Record};
 use halfpower_spec::{Direction, Pattern};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::Measured;
 
 /// Writes elements, one a line, each as deep as it stands.

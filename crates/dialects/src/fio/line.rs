@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::job::Job;
 use super::job_file;
+use super::json::FioJson;
 use super::options::named;
-use crate::translation::Layout;
-use crate::{Refusal, Translation, Value};
+use crate::{Layout, Refusal, Translation, Value};
 
 /// Options of fio that are flags of `halfpower run` as well, with the same meaning: they do not make a line fio's.
 const SHARED: [&str; 19] = [
@@ -169,6 +169,6 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let layout = if prints_json { Layout::FioJson } else { Layout::Ours };
+    let layout = prints_json.then(|| Box::new(FioJson) as Box<dyn Layout>);
     Ok(Translation { runs, layout })
 }

@@ -5,14 +5,20 @@ use std::io::{self, Write};
 use halfpower_record::{Latency, Record};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern};
 
-use super::Shown;
-use crate::Measured;
+use super::shown::Shown;
+use crate::{Layout, Measured};
 
 /// Milliseconds that the histogram tells apart; the last column holds all that is longer.
 const COLUMNS_MS: u64 = 24;
 
+impl Layout for Shown {
+    fn print(&self, measured: &[Measured<'_>], out: &mut dyn Write) -> io::Result<()> {
+        measured.iter().try_for_each(|run| print(self, run, out))
+    }
+}
+
 /// Prints one run.
-pub(crate) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Measured { run, record, .. } = measured;
     let workload = &record.run.workload;
     let names: Vec<String> = run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();

@@ -2,21 +2,11 @@
 
 use halfpower_spec::Bytes;
 
-use super::{Shown, parameter_file};
-use crate::{OptionRow, RunWords};
+use super::asked::Asked;
+use super::parameter_file;
+use crate::OptionRow;
 
 type Row = OptionRow<Asked>;
-
-/// What was collected of a line.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    pub(super) run: RunWords,
-    pub(super) shown: Shown,
-    pub(super) writes: bool,
-    pub(super) random: bool,
-    pub(super) synchronous: bool,
-    pub(super) bs: Option<u64>,
-}
 
 fn number(value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("`{value}` is not a whole number; write it attached, as in -b8"))
@@ -100,7 +90,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     Row::taken(
         "-F",
         "a parameter file: lines of file, threads, mask, MiB; a mask other than 0x0 is refused",
-        |asked, value| parameter_file::read(asked, value),
+        parameter_file::read,
     ),
     Row::refused("-m", "requests are not gathered from several blocks; choose -b as large as the whole"),
     Row::refused("-d", "there are no drive letters; name the files"),

@@ -2,7 +2,7 @@
 
 use halfpower_spec::Bytes;
 
-use super::options::Asked;
+use super::asked::Asked;
 
 /// Takes what the file says into `asked`.
 ///
