@@ -4,17 +4,19 @@
 //! that was seen and that nothing advertises; a device that does no more side by side; else the time of each
 //! request, so that more depth would still help. The sentences about it are the report's.
 
-use halfpower_spec::EngineName;
+use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
-use crate::path::{MeasuredPath, leading};
+use crate::path::{MeasuredPath, leading, peak};
 use crate::regime::{Regime, Regimes};
 use crate::stopped_by::{
     Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf, RequestCeiling,
     RequestTime, StoppedBy,
 };
-use crate::{CellFinding, CellSettings, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel};
+use crate::{
+    CellFinding, CellSettings, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
+};
 
 /// Share of the processors a run can use from which on they are the limit.
 const FULL: f64 = 0.9;
@@ -50,6 +52,25 @@ pub(crate) fn judge(study: &JudgedStudy<'_>) -> Judgement {
     let Some((path, regimes, cell)) = study.best() else {
         return without_a_cell(study, ladder);
     };
+    let bottleneck = judge_cell(study, path, regimes, cell);
+    bottleneck.level.iter().for_each(|level| mark(&mut ladder, level, cell));
+    Judgement { ladder, bottleneck }
+}
+
+/// What stops the cell that stands for one direction; `None` where none bears a conclusion.
+pub(crate) fn judge_direction(study: &JudgedStudy<'_>, rw: Direction) -> Option<Bottleneck> {
+    let cell = peak(study.cells, rw)?;
+    let (path, regimes) = study.paths.iter().find(|(path, _)| path.settings == cell.path())?;
+    let request_ceiling = request_ceiling(study, |of| of.rw == rw);
+    Some(Bottleneck { request_ceiling, ..judge_cell(study, path, regimes, cell) })
+}
+
+fn judge_cell(
+    study: &JudgedStudy<'_>,
+    path: &MeasuredPath<'_>,
+    regimes: &Regimes<'_>,
+    cell: &CellFinding,
+) -> Bottleneck {
     let (level, stopped_by) = at_known_limit(study, path, cell)
         .or_else(|| at_full_processor(study, cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
@@ -57,15 +78,13 @@ pub(crate) fn judge(study: &JudgedStudy<'_>) -> Judgement {
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
     // What the device is called where the path's parts have names of their own.
     let level = if level == device() { medium(study.levels, path.settings.rw) } else { level };
-    mark(&mut ladder, &level, cell);
-    let bottleneck = Bottleneck {
+    Bottleneck {
         next: next(study, regimes, cell, &level),
         level: Some(level),
         fastest: Some(FastestCell { cell: CellSettings::of(cell), mbps: cell.mbps.value }),
         stopped_by,
-        request_ceiling: request_ceiling(study),
-    };
-    Judgement { ladder, bottleneck }
+        request_ceiling: request_ceiling(study, |_| true),
+    }
 }
 
 /// Where no cell bears a conclusion: what members side by side share, if that is known.
@@ -195,7 +214,8 @@ fn at_full_device(path: &MeasuredPath<'_>, regimes: &Regimes<'_>, cell: &CellFin
         return Some((device(), StoppedBy::Parallelism { side_by_side, larger_blocks_mbps }));
     }
     let (fewer, more) = match around(path, cell) {
-        [_, Some(deeper)] => (cell, deeper),
+        // A cell that was confirmed can be slower than a deeper one that was not.
+        [_, Some(deeper)] if gain(cell, deeper) < NO_GAIN || deeper.mbps.low <= cell.mbps.high => (cell, deeper),
         [Some(shallower), None] if gain(shallower, cell) < NO_GAIN => (shallower, cell),
         _ => return None,
     };
@@ -255,12 +275,12 @@ fn next(study: &JudgedStudy<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narr
     Some(NextLimit::Level { level, mbps, by })
 }
 
-/// The lowest limit on requests a second of any path.
-fn request_ceiling(study: &JudgedStudy<'_>) -> Option<RequestCeiling> {
+/// The lowest limit on requests a second of any path that counts.
+fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bool) -> Option<RequestCeiling> {
     let of_path = |(path, regimes): &(MeasuredPath<'_>, Regimes<'_>)| {
         Some(RequestCeiling { path: path.settings, iops: regimes.ceiling_iops?.value })
     };
-    let ceilings = study.paths.iter().filter_map(of_path);
+    let ceilings = study.paths.iter().filter(|(path, _)| counts(&path.settings)).filter_map(of_path);
     ceilings.reduce(|low, next| if next.iops < low.iops { next } else { low })
 }
 

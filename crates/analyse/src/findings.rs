@@ -1,53 +1,11 @@
-//! Holds what the analysis finds in one study, as numbers and enums.
+//! Holds what the analysis finds of cells, curves and costs, as numbers and enums.
 //!
 //! Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `None`.
 
-use halfpower_record::{Device, FileSystem, Machine};
 use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use serde::Serialize;
 
-use crate::{Bottleneck, CellSettings, FastestCell, LevelFinding, Unsteady, Warning};
-
-/// Everything that the analysis has to say about one study.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Findings {
-    /// What was measured, in its canonical text.
-    pub target: String,
-    /// The computer.
-    pub machine: Machine,
-    /// The file system under the target.
-    pub filesystem: Option<FileSystem>,
-    /// The device under the target.
-    pub device: Option<Device>,
-    /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
-    pub started_unix_ms: u64,
-    /// Runs that the findings rest on.
-    pub runs: usize,
-    /// Time they took with their preparation, in seconds.
-    pub seconds: f64,
-    /// How fast each direction is, and how sure that is.
-    pub headline: Vec<Headline>,
-    /// The path from the application to the medium.
-    pub levels: Vec<LevelFinding>,
-    /// The narrowest of them.
-    pub bottleneck: Bottleneck,
-    /// Throughput against block size, one for each pattern, direction, cache setting and depth measured.
-    pub curves: Vec<Curve>,
-    /// What the device does to a request, one for each pattern, direction and cache setting.
-    pub limits: Vec<Limits>,
-    /// What a request costs the processor.
-    pub cost: Vec<Cost>,
-    /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
-    pub attribution: Vec<Attribution>,
-    /// What to set.
-    pub advice: Vec<Advice>,
-    /// What a reader should know before believing a number.
-    pub warnings: Vec<Warning>,
-    /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
-    pub cells: Vec<CellFinding>,
-    /// What the null engine takes a request: the harness's own share.
-    pub harness_ns_per_io: f64,
-}
+use crate::{CellSettings, FastestCell, Unsteady};
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

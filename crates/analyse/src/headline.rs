@@ -29,8 +29,8 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
             mbps: cell.mbps,
             runs: cell.run_mbps.len(),
             confirmed: cell.chosen_mbps.is_some(),
-            durable_mbps: durable(cell, cells),
-            more_seconds: more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run),
+            durable_mbps: durable_cell(cell, cells).map(|durable| durable.mbps),
+            more_seconds: more_seconds(cell, seconds_a_run),
             doubts,
         })
     };
@@ -52,12 +52,18 @@ fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoub
     }
 }
 
-/// The same writes with `--cache none`.
-fn durable(cell: &CellFinding, cells: &[CellFinding]) -> Option<Interval> {
+/// The cell of the same writes with `--cache none`.
+pub(crate) fn durable_cell<'a>(cell: &CellFinding, cells: &'a [CellFinding]) -> Option<&'a CellFinding> {
     let asks = cell.rw == Direction::Write && cell.cache == Cache::Device;
     let settings = |cell: &CellFinding| (cell.pattern, cell.rw, cell.iodepth, cell.threads, cell.bs_bytes);
     let same = |other: &&CellFinding| other.cache == Cache::None && settings(other) == settings(cell) && other.usable();
-    cells.iter().filter(|_| asks).find(same).map(|durable| durable.mbps)
+    cells.iter().filter(|_| asks).find(same)
+}
+
+/// Further seconds until the cell's rate is known within 5%, where a run takes so long and runs go on to differ as they
+/// did; `None` where it is known, or nobody can tell.
+pub(crate) fn more_seconds(cell: &CellFinding, seconds_a_run: f64) -> Option<f64> {
+    more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run)
 }
 
 /// Runs beyond those made until the t interval is within 5% of the mean, if runs go on to differ as they did.

@@ -13,12 +13,14 @@ mod change;
 mod compare;
 mod corroboration;
 mod cost;
+mod direction_stop;
 mod experiment_cells;
 mod faults;
 mod findings;
 pub mod fit;
 mod half_power;
 mod headline;
+mod how_fast;
 mod interval;
 mod judged;
 mod ladder;
@@ -37,11 +39,16 @@ mod scatter;
 mod settings;
 mod steady;
 mod stopped_by;
+mod study_findings;
+mod study_state;
+mod summary;
+mod sureness;
 mod unsteady;
 mod warm_up;
 mod warning;
 mod warnings;
 mod waves;
+mod what_to_set;
 
 use halfpower_record::{Environment, Record};
 use halfpower_spec::Question;
@@ -59,14 +66,16 @@ pub use compare::{
     compare_apart, price, price_row,
 };
 pub use cost::costs;
+pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
 pub use experiment_cells::{ExperimentCell, experiment_cells};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
-    Advice, Attribution, Bound, CellFinding, Cost, Curve, Findings, Headline, HeadlineDoubt, Interval, LatencySummary,
-    Limits, NoiseFinding,
+    Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
+    NoiseFinding,
 };
 pub use half_power::curves;
 pub use headline::headlines;
+pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
 pub use interval::t95;
 pub use judged::run_mbps;
 pub use ladder::levels;
@@ -81,13 +90,19 @@ pub use stopped_by::{
     Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf, RequestCeiling,
     RequestTime, StoppedBy,
 };
+pub use study_findings::Findings;
+pub use study_state::{NoisySign, StudyState};
+pub use summary::Summary;
+pub use sureness::Sureness;
 pub use unsteady::{Objection, Unsteady};
-pub use warning::Warning;
+pub use warning::{Harm, Warning};
 pub use waves::{Waves, waves};
+pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 
 use bottleneck::JudgedStudy;
 use path::{MeasuredPath, paths};
 use regime::{Regimes, regimes};
+use summary::summary;
 use warnings::{Grounds, warnings};
 
 /// Everything that `records`, taken in `environment` to answer `question`, have to say.
@@ -109,12 +124,10 @@ pub fn analyse(
         paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect();
     let curves: Vec<Curve> =
         fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
-    let limits = fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect();
-    let cpus = environment.machine.cpus;
-    let virtualised = environment.machine.virtualised.is_some();
+    let (cpus, virtualised) = (environment.machine.cpus, environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
-    let mut judgement =
-        bottleneck::judge(&JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised });
+    let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
+    let mut judgement = bottleneck::judge(&judged);
     ladder::with_measured_rate(&mut judgement.ladder, measured);
     let (costs, advice) = (costs(&cells), advice(&cells));
     let harness_ns_per_io = harness_ns_per_io(records);
@@ -130,6 +143,9 @@ pub fn analyse(
         harness_ns_per_io,
     });
     let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
+    let seconds_a_run = seconds / records.len().max(1) as f64;
+    let headline = headlines(environment, &cells, seconds_a_run);
+    let summary = summary(environment, &judged, &headline, &curves, &advice, &warnings, (records.len(), seconds_a_run));
     Findings {
         target: question.target.clone(),
         machine: environment.machine.clone(),
@@ -138,11 +154,12 @@ pub fn analyse(
         started_unix_ms: records.iter().map(|record| record.started_unix_ms).min().unwrap_or(0),
         runs: records.len(),
         seconds,
-        headline: headlines(environment, &cells, seconds / records.len().max(1) as f64),
+        summary,
+        headline,
         levels: judgement.ladder,
         bottleneck: judgement.bottleneck,
         curves,
-        limits,
+        limits: fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect(),
         cost: costs,
         attribution: attribution::attribution(&gathered, &paths),
         advice,

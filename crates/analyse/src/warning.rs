@@ -6,6 +6,22 @@ use serde::Serialize;
 
 use crate::{CellSettings, PathSettings, Unsteady};
 
+/// What a doubt does to the figures, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Harm {
+    /// Figures are not of what they stand for: requests failed, a cache answered.
+    Wrong,
+    /// Figures are of a target that others, or its own state, had changed meanwhile.
+    Disturbed,
+    /// Figures are right, but known badly.
+    Unsure,
+    /// Something was not measured as asked.
+    Changed,
+    /// Only what is said of the processor's cost, or of a few runs, is touched.
+    Slight,
+}
+
 /// A doubt about a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -114,6 +130,8 @@ pub enum Warning {
     OthersUsedTheDisk {
         /// Cells while it did.
         cells: usize,
+        /// All cells.
+        of_cells: usize,
         /// Share of the cell's own bytes above which a cell counts.
         above_share: f64,
         /// The cell with most.
@@ -125,6 +143,8 @@ pub enum Warning {
     NeverReachedTheDisk {
         /// Cells while it did.
         cells: usize,
+        /// All cells.
+        of_cells: usize,
         /// Share of the cell's own bytes above which a cell counts.
         above_share: f64,
         /// The cell with most.
@@ -198,4 +218,52 @@ pub enum Warning {
         /// Such runs.
         runs: usize,
     },
+}
+
+impl Warning {
+    /// What it does to the figures.
+    pub fn harm(&self) -> Harm {
+        match self {
+            Self::RequestsFailed { .. } | Self::AboveAdvertised { .. } | Self::NeverReachedTheDisk { .. } => {
+                Harm::Wrong
+            }
+            Self::OthersUsedTheDisk { .. }
+            | Self::HypervisorTookTime { .. }
+            | Self::NotSteady { .. }
+            | Self::BeganFaster { .. } => Harm::Disturbed,
+            Self::WideInterval { .. } | Self::RestlessRuns { .. } | Self::FewRuns { .. } => Harm::Unsure,
+            Self::Environment { .. }
+            | Self::ShortTransfers { .. }
+            | Self::OpenedCached { .. }
+            | Self::PageCacheAnswered { .. }
+            | Self::ShallowQueue { .. } => Harm::Changed,
+            Self::HarnessShare { .. } | Self::NoSoaker | Self::SoakerBelowCharged { .. } | Self::MixedRuns { .. } => {
+                Harm::Slight
+            }
+        }
+    }
+
+    /// Cells that show it, where it is of cells.
+    pub fn cells(&self) -> Option<usize> {
+        match self {
+            Self::RequestsFailed { cells, .. }
+            | Self::ShortTransfers { cells, .. }
+            | Self::OpenedCached { cells, .. }
+            | Self::AboveAdvertised { cells, .. }
+            | Self::PageCacheAnswered { cells, .. }
+            | Self::ShallowQueue { cells, .. }
+            | Self::NotSteady { cells, .. }
+            | Self::BeganFaster { cells, .. }
+            | Self::OthersUsedTheDisk { cells, .. }
+            | Self::NeverReachedTheDisk { cells, .. }
+            | Self::FewRuns { cells, .. }
+            | Self::WideInterval { cells, .. }
+            | Self::RestlessRuns { cells, .. }
+            | Self::HarnessShare { cells, .. }
+            | Self::SoakerBelowCharged { cells, .. } => Some(*cells),
+            Self::Environment { .. } | Self::HypervisorTookTime { .. } | Self::NoSoaker | Self::MixedRuns { .. } => {
+                None
+            }
+        }
+    }
 }

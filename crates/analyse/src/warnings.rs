@@ -9,7 +9,7 @@ use crate::cells::{Gathered, WITHIN};
 use crate::corroboration::noise;
 use crate::ladder::narrowest_pap;
 use crate::path::{MeasuredPath, best, leading};
-use crate::{Advice, CellFinding, CellSettings, PathLevel, PathSettings, Warning};
+use crate::{Advice, CellFinding, CellSettings, Harm, PathLevel, PathSettings, Warning};
 
 /// Share of the depth asked for below which the depth axis says less than it seems.
 const SHALLOW: f64 = 0.8;
@@ -37,7 +37,8 @@ pub(crate) struct Grounds<'a> {
     pub harness_ns_per_io: f64,
 }
 
-/// All warnings, what changed the study first.
+/// All warnings, the most harmful first: what makes figures wrong, and then by what they do to the figures times the
+/// share of the cells that show it.
 pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     let notes = grounds.environment.notes.iter();
     let mut all: Vec<Warning> = notes.map(|note| Warning::Environment { note: note.clone() }).collect();
@@ -59,7 +60,31 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     all.extend(no_soaker(grounds));
     all.extend(soaker_below(grounds));
     all.extend(mixed(grounds));
+    let cells = grounds.cells.len();
+    all.sort_by(|one, other| {
+        let is_wrong = |warning: &Warning| warning.harm() == Harm::Wrong;
+        is_wrong(other).cmp(&is_wrong(one)).then(weight(other, cells).total_cmp(&weight(one, cells)))
+    });
     all
+}
+
+/// How much a warning touches what a reader takes away.
+fn weight(warning: &Warning, cells: usize) -> f64 {
+    let of_harm = match warning.harm() {
+        Harm::Wrong => 8.0,
+        Harm::Disturbed => 4.0,
+        Harm::Unsure => 3.0,
+        Harm::Changed => 1.0,
+        Harm::Slight => 0.3,
+    };
+    let share = match warning {
+        Warning::HypervisorTookTime { share, .. } => *share,
+        Warning::WideInterval { cells, of_cells, .. } | Warning::RestlessRuns { cells, of_cells, .. } => {
+            *cells as f64 / (*of_cells).max(1) as f64
+        }
+        warning => warning.cells().map_or(1.0, |some| some as f64 / cells.max(1) as f64),
+    };
+    of_harm * share
 }
 
 fn errors(grounds: &Grounds<'_>) -> Option<Warning> {
@@ -155,14 +180,14 @@ fn others_used_the_disk(grounds: &Grounds<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
-    Some(Warning::OthersUsedTheDisk { cells, above_share: OTHERS, worst, share })
+    Some(Warning::OthersUsedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
 fn never_reached_the_disk(grounds: &Grounds<'_>) -> Option<Warning> {
     let of_cell = |cell: &CellFinding| -cell.noise.foreign_share.unwrap_or(0.0);
     let (cells, worst) = beyond(grounds.cells, OTHERS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
-    Some(Warning::NeverReachedTheDisk { cells, above_share: OTHERS, worst, share })
+    Some(Warning::NeverReachedTheDisk { cells, of_cells: grounds.cells.len(), above_share: OTHERS, worst, share })
 }
 
 /// How many cells have a share above `least`, and the one that has most.

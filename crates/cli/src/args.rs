@@ -257,6 +257,12 @@ pub struct ReportArgs {
     /// Print the findings as JSON only
     #[arg(long, conflicts_with = "html")]
     pub json: bool,
+    /// Print everything: the path, all advice, charts, half power, cost, experiments, warnings
+    #[arg(long, conflicts_with_all = ["html", "json"])]
+    pub full: bool,
+    /// Print all warnings, the most harmful first
+    #[arg(long, conflicts_with_all = ["html", "json", "full"])]
+    pub warnings: bool,
     /// Replace a file that halfpower did not make; a study is never replaced
     #[arg(long)]
     pub force: bool,

@@ -9,6 +9,7 @@ mod measuring_args;
 mod misread;
 mod progress;
 mod run_args;
+mod run_progress;
 mod values;
 
 use std::ffi::OsString;

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use halfpower_record::{Record, StudyFile};
-use halfpower_spec::{Bytes, Cache, Direction, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, Pass, Question, Run, Workload};
 use halfpower_study::{Observer, SoFar};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The bar counts in thousandths of the study.
 const WHOLE: u64 = 1000;
-/// Columns of a line; what is longer is cut.
+/// Columns of a line at most, and where the terminal does not say; what is longer is cut.
 const WIDTH: usize = 96;
 
 /// The lines of a running study.
@@ -24,8 +24,7 @@ pub struct Progress {
 impl Progress {
     /// Lines for this question, beginning where the study file ends; `quiet` shows none.
     pub fn new(question: &Question, file: &StudyFile, quiet: bool) -> Result<Self> {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(WHOLE), target);
+        let bar = ProgressBar::with_draw_target(Some(WHOLE), draw_target(quiet));
         let style = ProgressStyle::with_template("{bar:24} {prefix}\n{msg}").expect("the template is a constant");
         bar.set_style(style.progress_chars("━╸─"));
         let mut story = Story::about(question);
@@ -47,10 +46,9 @@ impl Progress {
 
 impl Observer for Progress {
     fn begins(&mut self, run: &Run, so_far: &SoFar) {
-        let (spent_ns, whole_ns) = (so_far.spent.0, (so_far.spent.0 + so_far.left.0).max(1));
-        self.bar.set_prefix(self.story.counts(so_far.runs, so_far.left));
+        self.bar.set_prefix(self.story.counts(so_far));
         self.bar.set_message(format!("{}\n{}", cut(&self.story.current(run)), cut(&self.story.best())));
-        self.bar.set_position((spent_ns as f64 / whole_ns as f64 * WHOLE as f64) as u64);
+        self.bar.set_position((spent_share(so_far) * WHOLE as f64) as u64);
     }
 
     fn ended(&mut self, record: &Record) {
@@ -95,16 +93,17 @@ impl Story {
         }
     }
 
-    /// Such as `143 runs of 61 cells, about 0:42 left`.
-    fn counts(&self, runs: usize, left: Nanos) -> String {
-        let seconds = left.0.div_ceil(1_000_000_000);
-        let cells = self.cells.len();
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let (each, all) = (plural(runs), plural(cells));
-        format!("{runs} run{each} of {cells} cell{all}, about {}:{:02} left", seconds / 60, seconds % 60)
+    /// Such as `37%, run 144, 61 cells so far, 1:15 left at most`.
+    fn counts(&self, so_far: &SoFar) -> String {
+        let percent = 100.0 * spent_share(so_far);
+        let seconds = so_far.left.0.div_ceil(1_000_000_000);
+        let (run, cells) = (so_far.runs + 1, self.cells.len());
+        let plural = if cells == 1 { "" } else { "s" };
+        let left = format!("{}:{:02} left at most", seconds / 60, seconds % 60);
+        format!("{percent:.0}%, run {run}, {cells} cell{plural} so far, {left}")
     }
 
-    /// The cell that is measured now, what it gave before, and throughput over block size of its path and depth.
+    /// The cell that is measured now, what it gave so far, and throughput over block size of its path and depth.
     fn current(&self, run: &Run) -> String {
         let workload = run.workload;
         let pass = match run.pass {
@@ -114,10 +113,15 @@ impl Story {
             Pass::Confirm => " to confirm",
         };
         if let Some(experiment) = run.experiment.filter(|_| !run.walks()) {
-            return format!("{experiment}: now {}{}{pass}", words(&workload), workload.options);
+            let so_far = self.rate(&workload);
+            return format!("{experiment}: now {}{}{pass}{so_far}", words(&workload), workload.options);
         }
-        let before = self.mean(&workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s before"));
-        format!("{}  now {}{pass}{before}", self.sparkline(&workload), words(&workload))
+        format!("{}  now {}{pass}{}", self.sparkline(&workload), words(&workload), self.rate(&workload))
+    }
+
+    /// What the cell gave so far.
+    fn rate(&self, workload: &Workload) -> String {
+        self.mean(workload).map_or(String::new(), |mbps| format!(", {mbps:.0} MB/s so far"))
     }
 
     fn mean(&self, workload: &Workload) -> Option<f64> {
@@ -156,13 +160,30 @@ fn words(workload: &Workload) -> String {
 }
 
 fn cut(line: &str) -> String {
-    line.chars().take(WIDTH).collect()
+    line.chars().take(line_width()).collect()
+}
+
+/// The share of its time that a study has spent; what is left only falls, so that it only rises.
+fn spent_share(so_far: &SoFar) -> f64 {
+    so_far.spent.0 as f64 / (so_far.spent.0 + so_far.left.0).max(1) as f64
+}
+
+/// Where lines of progress go: to the terminal, or nowhere, as where it cannot move its cursor.
+pub fn draw_target(quiet: bool) -> ProgressDrawTarget {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
+    if quiet || is_dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() }
+}
+
+/// Columns that a line of progress may take, so that it never wraps.
+pub fn line_width() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(WIDTH, |(width, _)| usize::from(width.0).saturating_sub(1).min(WIDTH))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_spec::Rw;
+    use halfpower_spec::{Nanos, Rw};
 
     fn run(bs_kib: u64, cache: Cache, pass: Pass) -> Run {
         let workload = Workload { rw: Rw::Randread, bs: Bytes(bs_kib << 10), iodepth: 8, cache, ..Workload::default() };
@@ -183,7 +204,7 @@ mod tests {
     #[test]
     fn the_current_cell_shows_what_its_curve_gave_so_far() {
         let text = story().current(&run(64, Cache::Device, Pass::Soaker));
-        assert_eq!(text, "▂·█  now randread 64KiB, 8 deep, direct with soaker, 800 MB/s before");
+        assert_eq!(text, "▂·█  now randread 64KiB, 8 deep, direct with soaker, 800 MB/s so far");
     }
 
     #[test]
@@ -193,8 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn runs_and_cells_are_counted_and_the_time_left_is_rounded_up() {
-        assert_eq!(story().counts(5, Nanos(61_000_000_001)), "5 runs of 3 cells, about 1:02 left");
-        assert_eq!(Story::about(&Question::about("/")).counts(1, Nanos(0)), "1 run of 0 cells, about 0:00 left");
+    fn the_share_of_time_the_run_and_what_is_left_are_told() {
+        let so_far = |runs, spent_ns, left_ns| SoFar { runs, spent: Nanos(spent_ns), left: Nanos(left_ns) };
+        let text = story().counts(&so_far(143, 44_700_000_000, 75_300_000_000));
+        assert_eq!(text, "37%, run 144, 3 cells so far, 1:16 left at most");
+        let last = Story::about(&Question::about("/")).counts(&so_far(0, 0, 0));
+        assert_eq!(last, "0%, run 1, 0 cells so far, 0:00 left at most");
     }
 }

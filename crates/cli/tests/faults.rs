@@ -39,7 +39,7 @@ fn faults_of_any_experiment_are_in_text_page_and_json() {
     let study = format!("study {target} --experiments engines,processors --budget 20s --output s.halfpower");
     let output = halfpower(folder.path(), &study);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("Faults") && text.contains("failed with EIO"), "{text}{}", stderr(&output));
+    assert!(text.contains("! ") && text.contains("failed with EIO"), "{text}{}", stderr(&output));
     let json = halfpower(folder.path(), "report s.halfpower --json");
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     let faults = json["faults"].as_array().unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use halfpower_analyse::{FaultFinding, Findings, MeasuredCeilings, faults};
+use halfpower_analyse::{FaultFinding, Findings, MeasuredCeilings, StudyState, faults};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::Question;
 
@@ -25,6 +25,14 @@ pub struct StudyFindings {
     pub faults: Vec<FaultFinding>,
     /// The ceilings that they measured, as the findings took them in.
     pub measured: MeasuredCeilings,
+}
+
+impl StudyFindings {
+    /// The same findings of a study that was cut short after this share of its budget, in 0 to 1.
+    pub fn cut_short(mut self, share: f64) -> Self {
+        self.findings.summary.state = StudyState::Unfinished { share };
+        self
+    }
 }
 
 impl Deref for StudyFindings {

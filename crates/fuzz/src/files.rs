@@ -40,7 +40,7 @@ pub fn records(bytes: &[u8]) {
 
 fn tell(question: &Question, environment: &Environment, records: &[Record]) {
     let findings = analyse(question, environment, records);
-    let told = halfpower_report::terminal(&findings, &Style { width: 80, colour: true }, &mut io::sink())
+    let told = halfpower_report::terminal(&findings, None, &Style { width: 80, colour: true }, &mut io::sink())
         .and_then(|()| halfpower_report::json(&findings, &mut io::sink()));
     told.expect("a sink takes everything");
 }

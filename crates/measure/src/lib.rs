@@ -21,7 +21,7 @@ mod target_backend;
 mod window;
 
 pub use error::MeasureError;
-pub use measure_run::measure;
+pub use measure_run::{measure, measure_until_stopped};
 pub use real::{RealTarget, RealTargetOptions, USUAL_SILENCE, WriteCache};
 pub use simulated::SimulatedTarget;
 pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};

@@ -20,6 +20,20 @@ use crate::target_backend::{Prepared, TargetBackend};
 /// [`MeasureError::Interrupted`] when `stop` was set while it ran; otherwise what kept the run from being
 /// measured. Requests that fail are not errors: they are in the record.
 pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
+    let record = measure_until_stopped(backend, run, stop)?;
+    if stop.load(Ordering::Relaxed) { Err(MeasureError::Interrupted) } else { Ok(record) }
+}
+
+/// Measures one run, or as much of it as there was before `stop` was set: the record then is of a shorter window, and
+/// what was written is not read back.
+///
+/// # Errors
+/// [`MeasureError::Interrupted`] when `stop` was set before the window opened; otherwise those of [`measure`].
+pub fn measure_until_stopped(
+    backend: &mut dyn TargetBackend,
+    run: &Run,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
     let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
     backend.admits(&run.workload)?;
     let harness_ns_per_io = backend.harness_ns_per_io(run.workload.iodepth);
@@ -27,9 +41,6 @@ pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) ->
     let mut account = backend.account(run.pass)?;
     let Prepared { engine, cached_bytes, span_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(MeasureError::Interrupted);
-    }
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
     let mut sum = Sum::of(&own, run.workload.bs.0);
     beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
@@ -39,7 +50,7 @@ pub fn measure(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) ->
     let beside_ios: u64 = lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum();
     let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
     // A target that does not answer is not asked again.
-    if !own.iter().any(|lane| lane.is_lost) {
+    if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         for (kind, count) in backend.read_back(run, stop)? {
             *sum.errors.entry(kind).or_default() += count;
         }

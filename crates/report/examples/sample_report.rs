@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write, stdout};
 
 use halfpower_analyse::{
-    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, FastestCell, Findings, Interval, KnownLimit,
-    LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy, NoiseFinding,
-    Objection, StoppedBy, Unsteady, Warning,
+    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
+    KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, Limits, NextLimit, NextLimitBy,
+    NoiseFinding, Objection, StoppedBy, Summary, Unsteady, Warning, how_fast,
 };
 use halfpower_record::{Cpu, Device, FileSystem, Latency, Machine, Noise, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -384,6 +384,13 @@ fn warnings() -> Vec<Warning> {
     notes.map(|note| Warning::Environment { note: note.to_string() }).to_vec()
 }
 
+/// The answer of the made-up disk: its link is in the way of both directions.
+fn summary(cells: &[CellFinding]) -> Summary {
+    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck(cells), doubt: None, test: None };
+    let stops = [Direction::Read, Direction::Write].map(stop).into();
+    Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
+}
+
 /// Findings of a made-up disk, and the records they would rest on.
 pub fn sample() -> (Findings, Vec<Record>) {
     let cells = cells();
@@ -401,6 +408,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
         started_unix_ms: 1_790_000_000_000,
         runs: records.len(),
         seconds: records.iter().map(|record| record.spent_ns as f64 / 1e9).sum(),
+        summary: summary(&cells),
         headline: halfpower_analyse::headlines(&halfpower_record::Environment::default(), &cells, 0.5),
         levels: levels(),
         bottleneck: bottleneck(&cells),

@@ -18,5 +18,5 @@ pub use html::html;
 pub use json::{compare_json, json, repeated_json};
 pub use memory::{memory_json, memory_text};
 pub use run::{run_json, run_text};
-pub use terminal::{Style, terminal};
+pub use terminal::{Style, terminal, terminal_full, warnings_text};
 pub use words::compare::{case as condition_case_text, signed};

@@ -1,18 +1,24 @@
-//! Prints what the study found on one screen: at most forty lines.
+//! Prints what a study found: the answer on one screen, everything, or all warnings.
 //!
-//! The answer stands first, in its three sentences; then the path, the advice, a chart, half power and cost of each
-//! path, and warnings. Where there is more than a screen holds, the least urgent lines give way, and say how many
-//! they were.
+//! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
+//! it, what to set. What is behind them (path, charts, half power, cost, experiments) is printed when asked for.
 
 mod chart;
+mod columns;
+mod first;
+mod header;
 mod screen;
 mod sections;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use halfpower_experiments::StudyFindings;
 
 pub(crate) use screen::Noun;
+use screen::{Item, Section, Tone, print_line};
+
+use crate::words::warnings::sentence;
 
 /// A line of prose beyond this is hard to read, however wide the terminal.
 const WIDEST: usize = 120;
@@ -28,21 +34,66 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// Prints the findings on at most one screen of forty lines, unless the answer itself is longer.
+/// Prints the answer on one screen; `file` is the study file, which the last line names.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn terminal(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub fn terminal(
+    findings: &StudyFindings,
+    file: Option<&Path>,
+    style: &Style,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
     let width = style.width.clamp(NARROWEST, WIDEST);
-    let mut sections = sections::all(findings, width);
-    screen::fit(&mut sections);
+    let first = print(&first::sections(findings, width), width, style.colour, out);
+    first.and_then(|()| writeln!(out))?;
+    print_line(&first::more(findings, file, width), Tone::Plain, width, style.colour, out)
+}
+
+/// Prints the answer and everything behind it: the path, all advice, charts, half power and cost, each experiment, all
+/// warnings.
+///
+/// # Errors
+/// Those of `out`.
+pub fn terminal_full(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let width = style.width.clamp(NARROWEST, WIDEST);
+    let mut all = first::summary(findings, width);
+    all.extend(sections::all(findings, width));
+    all.push(warnings(findings, width));
+    print(&all, width, style.colour, out)
+}
+
+/// Prints all warnings, the most harmful first.
+///
+/// # Errors
+/// Those of `out`.
+pub fn warnings_text(findings: &StudyFindings, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let width = style.width.clamp(NARROWEST, WIDEST);
+    let section = warnings(findings, width);
+    if section.items.is_empty() {
+        return writeln!(out, "No warnings.");
+    }
+    section.print(width, style.colour, out)
+}
+
+fn warnings(findings: &StudyFindings, width: usize) -> Section {
+    let faults = findings.faults.iter().map(crate::words::faults::sentence);
+    let texts = faults.chain(findings.warnings.iter().map(sentence));
+    let items = texts.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)).collect();
+    Section::new(Some("WARNINGS, the most harmful first".to_string()), items)
+}
+
+fn print(sections: &[Section], width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let mut first = true;
-    for section in sections.iter().filter(|section| !section.items.is_empty()) {
+    for section in sections {
+        if section.is_empty() {
+            continue;
+        }
         if !first {
             writeln!(out)?;
         }
         first = false;
-        section.print(width, style.colour, out)?;
+        section.print(width, colour, out)?;
     }
     Ok(())
 }

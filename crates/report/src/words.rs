@@ -1,13 +1,16 @@
 //! Makes every sentence that is said of findings, one file a concept.
 
 pub(crate) mod advice;
+pub(crate) mod alerts;
 pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod compare_notes;
 pub(crate) mod faults;
+pub(crate) mod first_screen;
 pub(crate) mod levels;
 pub(crate) mod settings;
+pub(crate) mod state;
 pub(crate) mod unsteady;
 pub(crate) mod verdict;
 pub(crate) mod warnings;

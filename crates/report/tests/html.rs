@@ -2,7 +2,8 @@
 
 use crate::sample_report::sample;
 use halfpower_analyse::{
-    Attribution, CellFinding, Findings, Interval, LevelId, LevelSource, Objection, Unsteady, Warning,
+    Attribution, CellFinding, Findings, Interval, LevelId, LevelSource, Objection, StudyState, Summary, Unsteady,
+    Warning,
 };
 use halfpower_record::{Machine, Record};
 use halfpower_spec::Direction;
@@ -33,6 +34,7 @@ fn nothing() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
+        summary: Summary { state: StudyState::Unfinished { share: 0.0 }, ..Summary::default() },
         headline: Vec::new(),
         levels: Vec::new(),
         curves: Vec::new(),

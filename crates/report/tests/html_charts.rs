@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::sample_report::sample;
-use halfpower_analyse::{CellFinding, Curve, Findings, Interval};
+use halfpower_analyse::{CellFinding, Curve, Findings, Interval, StudyState, Summary};
 use halfpower_experiments::{Axis, ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
 use halfpower_record::{Machine, Record};
 use halfpower_spec::Experiment;
@@ -153,6 +153,7 @@ fn nothing() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
+        summary: Summary { state: StudyState::Unfinished { share: 0.0 }, ..Summary::default() },
         headline: Vec::new(),
         levels: Vec::new(),
         curves: Vec::new(),

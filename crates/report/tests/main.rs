@@ -1,5 +1,7 @@
 //! Tests the crate as its users see it, in one program, which links once.
 
+#[path = "../../analyse/tests/built/mod.rs"]
+mod built;
 mod chromium;
 mod compare;
 mod html;
@@ -8,5 +10,6 @@ mod json;
 mod sample;
 #[path = "../examples/sample_report.rs"]
 mod sample_report;
+mod screens;
 mod settings;
 mod text;

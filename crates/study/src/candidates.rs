@@ -12,6 +12,7 @@ use crate::deciding_cells::{AdvisedCells, CellId, HalfPowerBracket, advice, best
 use crate::observed_path::ObservedPath;
 use crate::priorities::Priority;
 use crate::repeats::{SHARP, deciding_runs};
+use crate::shown_cells::shown_cells;
 
 /// Probability of lying on the other side of half power at which a cell needs no further run for it.
 const SURE: f64 = 0.05;
@@ -32,6 +33,8 @@ const CELLS_A_LOOK: usize = 2;
 const UNLIKELY: f64 = 0.1;
 /// Relative difference of the peaks at either end of the depths below which a path keeps its own depth.
 const DEPTH_MATTERS: f64 = 0.1;
+/// What a first look at a cell is worth that is shown whatever it decides, among those that decide.
+const SHOWN_VALUE: f64 = 0.5;
 /// Block sizes beside the soaker, and in the coarse look.
 const SPREAD_SIZES: usize = 3;
 
@@ -67,8 +70,22 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], late: bool
     }
     if late || candidates.iter().all(|candidate| candidate.priority > Priority::Decide) {
         confirm(paths, &advice, &mut candidates);
+        show(question, paths, &mut candidates);
     }
     candidates
+}
+
+/// Adds the runs that shown cells lack: a rate is shown with a few runs or badly known, however noisy the others are.
+fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCandidate>) {
+    for (number, path) in paths.iter().enumerate() {
+        for cell in shown_cells(path).into_iter().filter(|cell| path.cells[*cell].runs[0] > 0) {
+            let done = path.cells[cell].runs[0];
+            for later in 0..confirmation::LEAST_RUNS.min(question.repeats).saturating_sub(done) {
+                let (priority, rank) = (Priority::Confirm, f64::from(done + later));
+                candidates.push(RunCandidate { priority, rank, cell: (number, cell), pass: Pass::Plain, later });
+            }
+        }
+    }
 }
 
 /// Adds the confirming runs of what is chosen, one of each cell after the other.
@@ -77,8 +94,10 @@ fn confirm(paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<R
     for cell in confirmation::chosen(paths, of_kind) {
         let done = paths[cell.0].cells[cell.1].confirmed.count;
         for later in 0..confirmation::wanted_runs(&paths[cell.0], cell.1).min(AHEAD) {
-            let rank = f64::from(done + later);
-            candidates.push(RunCandidate { priority: Priority::Confirm, rank, cell, pass: Pass::Confirm, later });
+            let (made, rank) = (done + later, f64::from(done + later));
+            let is_least = made < confirmation::LEAST_RUNS;
+            let priority = if is_least { Priority::Confirm } else { Priority::ConfirmAgain };
+            candidates.push(RunCandidate { priority, rank, cell, pass: Pass::Confirm, later });
         }
     }
 }
@@ -160,6 +179,9 @@ impl PathCandidates<'_> {
     }
 
     fn explore(&mut self) {
+        for cell in shown_cells(self.path).into_iter().filter(|cell| self.path.cells[*cell].runs[0] == 0) {
+            self.want(Priority::Explore, -SHOWN_VALUE, cell, Pass::Plain, 0);
+        }
         for (cell, value) in self.path_values() {
             self.want(Priority::Explore, -value, cell, Pass::Plain, 0);
         }

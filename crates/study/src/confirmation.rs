@@ -13,7 +13,7 @@ use crate::observed_path::ObservedPath;
 use crate::repeats::SHARP;
 
 /// Fewest runs that a reported value rests on.
-const LEAST_RUNS: u32 = 3;
+pub(crate) const LEAST_RUNS: u32 = 3;
 /// Runs after which a cell stays as wide as it is.
 const MOST_RUNS: u32 = 400;
 

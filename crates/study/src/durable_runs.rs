@@ -45,6 +45,11 @@ impl DurableRuns {
         Nanos(self.runtime.0 * u64::from(self.wanted))
     }
 
+    /// What those take that are still to come.
+    pub fn left(&self) -> Nanos {
+        Nanos(self.runtime.0 * u64::from(self.wanted.saturating_sub(self.done)))
+    }
+
     /// Whether `run` is one of them.
     pub fn owns(&self, run: &Run) -> bool {
         self.wanted > 0 && run.walks() && run.workload.cache == Cache::None

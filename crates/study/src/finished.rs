@@ -33,3 +33,19 @@ pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
         }
     }
 }
+
+/// The share of its time that a study has spent, in 0 to 1; `None` of one that is finished.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
+    if finished(file)?.is_some() {
+        return Ok(None);
+    }
+    let mut program = StudyProgram::new(file.question(), file.environment());
+    let records = file.records()?;
+    records.iter().for_each(|record| program.observe(record));
+    let spent_ns: u64 = records.iter().map(|record| record.spent_ns).sum();
+    let whole_ns = spent_ns.saturating_add(program.left().0);
+    Ok(Some(spent_ns as f64 / whole_ns.max(1) as f64))
+}

@@ -14,12 +14,13 @@ mod planner;
 mod priorities;
 mod repeats;
 mod seeds;
+mod shown_cells;
 mod slices;
 mod study_loop;
 mod study_program;
 mod window_length;
 
-pub use finished::finished;
+pub use finished::{finished, unfinished_share};
 pub use observation::Observation;
 pub use planner::{Planner, Step, left, next};
 pub use study_loop::{Ending, Observer, SoFar, StudyError, conduct};

@@ -53,7 +53,7 @@ pub fn next(question: &Question, seen: &[Observation]) -> Step {
     after(question, seen).next()
 }
 
-/// How long the study will still take, as [`Planner::left`] says it.
+/// How long the study will still take at most, as [`Planner::left`] says it.
 pub fn left(question: &Question, seen: &[Observation]) -> Nanos {
     after(question, seen).left()
 }
@@ -76,8 +76,6 @@ pub struct Planner {
     /// Whether runs were left out because the budget does not hold them.
     held_back: bool,
     costs: Costs,
-    /// What all that is wanted was expected to take when the batch was planned, and what was spent by then.
-    outstanding: (u64, u64),
 }
 
 /// What runs have taken of the budget so far.
@@ -94,14 +92,8 @@ impl Planner {
     /// The plan of a study of which nothing was measured yet.
     pub fn new(question: &Question) -> Self {
         let paths = ObservedPath::all(question);
-        let mut planner = Self {
-            question: question.clone(),
-            paths,
-            batch: Vec::new(),
-            held_back: false,
-            costs: Costs::default(),
-            outstanding: (question.budget.0, 0),
-        };
+        let mut planner =
+            Self { question: question.clone(), paths, batch: Vec::new(), held_back: false, costs: Costs::default() };
         planner.plan();
         planner
     }
@@ -166,13 +158,11 @@ impl Planner {
         }
     }
 
-    /// How long the study will still take, as far as can be told: what is wanted by now, or what is left of the
-    /// budget where that is less.
+    /// How long the study will still take at most: what is left of the budget. Noise asks for more runs as it shows, so
+    /// that a closer estimate would climb.
     pub fn left(&self) -> Nanos {
-        let budget = self.question.budget.0.saturating_sub(self.costs.spent_ns);
-        let (wanted, by_then) = self.outstanding;
         match self.next() {
-            Step::Run(_) => Nanos(budget.min((wanted + by_then).saturating_sub(self.costs.spent_ns))),
+            Step::Run(_) => Nanos(self.question.budget.0.saturating_sub(self.costs.spent_ns)),
             Step::Answered | Step::BudgetSpent => Nanos(0),
         }
     }
@@ -207,7 +197,6 @@ impl Planner {
         });
         batch.truncate(held.count().max(1));
         batch.sort_by_key(|planned| planned.run.seed);
-        self.outstanding = (self.outlook_ns(&candidates, &expected), self.costs.spent_ns);
         self.batch = batch;
     }
 
@@ -264,15 +253,6 @@ impl Planner {
             .take_while(|(at, want)| *at < FILLED_BATCH || want.priority == first.priority)
             .map(|(_, want)| want)
             .collect()
-    }
-
-    /// What all that is wanted will take: a cell that is looked into will be owed repeats.
-    fn outlook_ns(&self, candidates: &[RunCandidate], expected: &Expected) -> u64 {
-        let ns = |want: &RunCandidate| {
-            let looks = matches!(want.priority, Priority::Seed | Priority::Explore | Priority::Complete);
-            expected.run_ns(&self.paths, want) * if looks { u64::from(self.question.repeats) } else { 1 }
-        };
-        candidates.iter().map(ns).sum()
     }
 }
 

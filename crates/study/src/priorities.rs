@@ -3,8 +3,11 @@
 /// How urgent a run is, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    /// What the headline and the advice report, once they are chosen.
+    /// What the headline and the advice report, once they are chosen, and what the first screen shows: the few runs that
+    /// a figure rests on at least.
     Confirm,
+    /// What the headline and the advice report, until it is known well.
+    ConfirmAgain,
     /// The coarse look.
     Seed,
     /// What peak, half power and advice hang on.

@@ -28,7 +28,8 @@ pub struct SoFar {
     pub runs: usize,
     /// Time of the budget that is gone.
     pub spent: Nanos,
-    /// How long it will still take, as far as can be told; what noise asks for later is not in it.
+    /// How long it will still take at most: it only falls, and falls at once where the answer comes before the budget is
+    /// spent.
     pub left: Nanos,
 }
 

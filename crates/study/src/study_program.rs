@@ -72,10 +72,10 @@ impl StudyProgram {
         }
     }
 
-    /// How long the study will still take, as far as can be told.
+    /// How long the study will still take at most.
     pub fn left(&self) -> Nanos {
         let walks = self.walks.as_ref().map_or(0, |walks| walks.left().0);
-        Nanos(walks + self.fixed.left().0)
+        Nanos(walks + self.durable.left().0 + self.fixed.left().0)
     }
 }
 

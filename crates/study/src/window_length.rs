@@ -20,6 +20,8 @@ const COARSE_RUNS: f64 = 10.0;
 const CELLS_A_CURVE: usize = 3;
 /// Cells of a path beside them: seeds, and steps on the way to peak and half power.
 const CELLS_BESIDE: usize = 8;
+/// Cells of a direct path, on the average over all, that are measured because the first screen shows them.
+const CELLS_SHOWN: usize = 2;
 /// Runs beside the soaker that a path gets.
 const SOAKER_RUNS: f64 = 6.0;
 
@@ -86,7 +88,8 @@ fn expected_runs(question: &Question, direct: bool) -> f64 {
     let curves = if direct { question.iodepth.len() } else { question.iodepth.len().min(2) };
     let all = question.iodepth.len() * question.bs.len();
     let deciding = (curves * CELLS_A_CURVE.min(question.bs.len())).min(all);
-    let beside = CELLS_BESIDE.min(all - deciding);
+    let shown = if direct { CELLS_SHOWN } else { 0 };
+    let beside = (CELLS_BESIDE + shown).min(all - deciding);
     let runs = deciding * deciding_runs(question) as usize + beside * question.repeats.min(DECIDING_RUNS) as usize;
     runs as f64 + SOAKER_RUNS
 }

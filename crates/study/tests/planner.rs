@@ -143,7 +143,8 @@ fn every_curve_is_bracketed_and_every_cell_shown_has_its_runs() {
     }
     assert!(runs.iter().filter(|((_, pass), _)| *pass == Pass::Plain).all(|(_, runs)| *runs >= question.repeats));
     let all = question.bs.len() * question.iodepth.len() * 4;
-    assert!(runs.len() - confirmed < all * 3 / 4, "{} of {all} cells for a plain disk", runs.len());
+    // Three quarters, and what the first screen shows whatever it decides.
+    assert!(runs.len() - confirmed < all * 4 / 5, "{} of {all} cells for a plain disk", runs.len());
 }
 
 #[test]
@@ -271,13 +272,14 @@ fn axes_of_any_length_are_planned_for() {
 fn a_seconds_budget_is_not_asked_for_more_than_is_left() {
     let question = Question::about("x");
     let (seen, _) = play(&question, noisy);
-    for cut in [0, 50, seen.len() / 2, seen.len()] {
+    let mut before = question.budget.0;
+    for cut in (0..seen.len()).step_by(20) {
         let left_ns = left(&question, &seen[..cut]).0;
         assert!(left_ns <= question.budget.0 - spent_ns(&seen[..cut]), "after {cut} runs: {left_ns}");
+        assert!(left_ns <= before, "after {cut} runs it climbs from {before} to {left_ns}");
+        before = left_ns;
     }
     assert_eq!(left(&question, &seen), Nanos(0));
-    let half = left(&question, &seen[..seen.len() / 2]).0 as f64 / spent_ns(&seen[seen.len() / 2..]) as f64;
-    assert!((0.5..2.0).contains(&half), "what was left, as a share of what it took: {half}");
 }
 
 /// Not a limit, but a figure to look at: `cargo test --release -- --nocapture planning`.
@@ -295,4 +297,27 @@ fn planning_is_told_by_the_run() {
     }
     eprintln!("{runs} runs planned in {:?}", began.elapsed());
     assert_eq!(runs, 3000);
+}
+
+#[test]
+fn what_the_first_screen_shows_has_three_runs_however_noisy_the_disk() {
+    for (spread, budget_s) in [(0.03, 60), (0.15, 120), (0.4, 120)] {
+        let question = Question { budget: Nanos(budget_s * 1_000_000_000), ..Question::about("x") };
+        let (seen, _) = play(&question, |run| observe_of(run, truth(&run.workload) * factor(&run, spread).max(0.1)));
+        let runs = runs_by_cell(&seen);
+        let shown = |rw, kib: u64, iodepth| Workload {
+            rw,
+            bs: Bytes(kib << 10),
+            iodepth,
+            cache: Cache::Device,
+            ..Workload::default()
+        };
+        let (read, write) = (Rw::Randread, Rw::Randwrite);
+        let small = [shown(read, 4, 1), shown(read, 4, 32), shown(write, 4, 32)];
+        let database = [1, 2, 4, 8, 16, 32].map(|depth| shown(read, 8, depth));
+        for workload in small.iter().chain(&database) {
+            let made = runs.get(&(*workload, Pass::Plain)).copied().unwrap_or(0);
+            assert!(made >= 3, "{made} runs of {workload}, with a spread of {spread}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Implements `halfpower report`: reports on a study file.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use halfpower_experiments::StudyFindings;
@@ -11,13 +12,15 @@ use halfpower_report::Style;
 use super::{destination, to_output};
 use crate::args::ReportArgs;
 
-/// Columns of a report on a wide terminal; longer lines are harder to read.
-const WIDEST: usize = 120;
+/// Columns where nobody can be asked for them: in a file, a pipe, a mail.
+const WITHOUT_A_TERMINAL: usize = 80;
 
 /// A study file and its analysis.
 pub struct Analysed {
     pub findings: StudyFindings,
     pub records: Vec<Record>,
+    /// The study file.
+    path: PathBuf,
     /// The command that asks the same question.
     pub command: String,
 }
@@ -26,8 +29,12 @@ impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
         let environment = Environment { left_out: file.left_out(), ..file.environment().clone() };
-        let findings = halfpower_experiments::analyse(file.question(), &environment, &records);
-        Ok(Self { findings, records, command: super::question::command_of(file.question()) })
+        let mut findings = halfpower_experiments::analyse(file.question(), &environment, &records);
+        if let Some(share) = halfpower_study::unfinished_share(file)? {
+            findings = findings.cut_short(share);
+        }
+        let (path, command) = (file.path().to_path_buf(), super::question::command_of(file.question()));
+        Ok(Self { findings, records, path, command })
     }
 
     pub fn write_html(&self, out: &mut dyn Write) -> Result<()> {
@@ -39,7 +46,15 @@ impl Analysed {
     }
 
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(halfpower_report::terminal(&self.findings, &style(), &mut &mut *out)?)
+        Ok(halfpower_report::terminal(&self.findings, Some(&self.path), &style(), &mut &mut *out)?)
+    }
+
+    fn write_all(&self, out: &mut dyn Write) -> Result<()> {
+        Ok(halfpower_report::terminal_full(&self.findings, &style(), &mut &mut *out)?)
+    }
+
+    fn write_warnings(&self, out: &mut dyn Write) -> Result<()> {
+        Ok(halfpower_report::warnings_text(&self.findings, &style(), &mut &mut *out)?)
     }
 }
 
@@ -49,16 +64,18 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     match page {
         Some(page) => page.write(|out| analysed.write_html(out)),
         None if args.json => to_output(|out| analysed.write_json(out)),
+        None if args.full => to_output(|out| analysed.write_all(out)),
+        None if args.warnings => to_output(|out| analysed.write_warnings(out)),
         None => to_output(|out| analysed.write_text(out)),
     }
 }
 
-/// As wide as COLUMNS says or the terminal is; in colour only on a terminal without NO_COLOR.
+/// As wide as the terminal is, of which it is asked; in colour only on a terminal that takes it, without NO_COLOR.
 pub fn style() -> Style {
-    let terminal = std::io::stdout().is_terminal();
-    let of_terminal =
-        || terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| usize::from(width.0).min(WIDEST));
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).or_else(of_terminal);
+    let out = std::io::stdout();
+    let size = terminal_size::terminal_size_of(&out).filter(|_| out.is_terminal());
+    let width = size.map_or(WITHOUT_A_TERMINAL, |(width, _)| usize::from(width.0));
+    let is_dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
     let objection = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style { width: columns.unwrap_or(100), colour: terminal && !objection }
+    Style { width, colour: out.is_terminal() && !is_dumb && !objection }
 }

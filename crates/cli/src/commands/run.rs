@@ -1,7 +1,7 @@
 //! Implements `halfpower run`: measures one workload and prints or appends its record.
 
 use std::io::Write;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use halfpower_record::{Environment, Record, StudyFile};
@@ -10,6 +10,7 @@ use halfpower_spec::{Pass, Run, Target};
 use super::question::canonical;
 use super::{Purpose, backend, outcome, switched_write_cache, to_output};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
+use crate::run_progress::RunProgress;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
@@ -67,7 +68,12 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
     backend.make_ready(None, stop)?;
     let seed = args.common.seed;
     let run = Run { experiment: *experiment, workload, repeat: *repeat, pass: *pass, runtime: args.runtime, seed };
-    let mut record = halfpower_measure::measure(backend.as_mut(), &run, stop)?;
+    let progress = RunProgress::of(&workload, args.runtime, args.json);
+    let mut record = halfpower_measure::measure_until_stopped(backend.as_mut(), &run, stop)?;
+    drop(progress);
+    if stop.load(Ordering::Relaxed) {
+        return cut_short(args, &record, backend.environment());
+    }
     if args.soaker {
         let beside_soaker = halfpower_measure::measure(backend.as_mut(), &Run { pass: Pass::Soaker, ..run }, stop)?;
         record.cpu.soaker = beside_soaker.cpu.soaker_for(record.cpu.ios);
@@ -78,4 +84,15 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
         file.append(&record)?;
     }
     Ok((record, backend.environment().clone()))
+}
+
+/// Tells what a run gave that the user has ended; it is kept in no study.
+fn cut_short(args: &RunArgs, record: &Record, environment: &Environment) -> Result<(Record, Environment)> {
+    to_output(|out| print(args, record, environment, out))?;
+    let kept = if args.place.output.is_some() { ", and nothing was kept in the study" } else { "" };
+    anyhow::bail!(
+        "interrupted after {:.1} s of {:.0} s; the figures are of that time{kept}",
+        record.seconds(),
+        args.runtime.seconds()
+    )
 }

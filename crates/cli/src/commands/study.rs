@@ -44,6 +44,9 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let ending = halfpower_study::conduct(&question, backend.as_mut(), &mut file, &mut progress, &stop)?;
     progress.close();
     if ending == Ending::Interrupted {
+        if !args.json {
+            to_output(|out| Analysed::of(&file)?.write_text(out))?;
+        }
         let with = if args.again { format!(" with --output {} for --again", output.display()) } else { String::new() };
         bail!(
             "interrupted; the records so far are in {}, and the same command{with} continues the study",

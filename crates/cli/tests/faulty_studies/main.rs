@@ -88,7 +88,7 @@ fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
     let all = file.records().unwrap();
     let findings = analyse(&case.question, file.environment(), &all);
     let (mut text, mut json) = (Vec::new(), Vec::new());
-    halfpower_report::terminal(&findings, &Style { width: 100, colour: false }, &mut text).unwrap();
+    halfpower_report::terminal(&findings, None, &Style { width: 100, colour: false }, &mut text).unwrap();
     halfpower_report::json(&findings, &mut json).unwrap();
     if as_page {
         halfpower_report::html(&findings, &all, "halfpower study", &mut std::io::sink()).unwrap();

@@ -3,16 +3,18 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    Advice, Attribution, Bottleneck, CellFinding, Cost, Curve, FaultFinding, Headline, LevelFinding, LevelKind, Limits,
-    NextLimit, StoppedBy, Warning,
+    Advice, Attribution, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FaultFinding, Harm, Headline,
+    LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState, Warning,
+    WhatToSet,
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, StudyFindings};
 use halfpower_record::{Device, FileSystem, Machine};
+use halfpower_spec::Direction;
 use halfpower_text::path_words;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::words::{advice, bottleneck, levels, settings, unsteady, verdict, warnings};
+use crate::words::{advice, alerts, bottleneck, first_screen, levels, settings, state, unsteady, verdict, warnings};
 
 /// Version of the layout of this object; it rises where a key goes away or changes its meaning.
 const SCHEMA: u32 = 2;
@@ -41,6 +43,14 @@ pub(crate) struct StudyDocument<'a> {
     seconds: f64,
     /// The answer in three sentences: how fast, what stops it and how that is known, what to set.
     verdict: Vec<String>,
+    /// How far the study can be believed, in a word.
+    state: StateDocument<'a>,
+    /// The rows of the first screen: small requests and the best, reads first.
+    how_fast: &'a [RateRow],
+    /// What stops reads, and what stops writes.
+    stops: Vec<StopDocument<'a>>,
+    /// What to set, by use, and where half power lies.
+    what_to_set: &'a WhatToSet,
     /// How fast each direction is, how sure that is, and what may be wrong with it.
     headline: &'a [Headline],
     /// The path from the application to the medium.
@@ -70,6 +80,34 @@ pub(crate) struct StudyDocument<'a> {
     /// Their figures, a list each.
     #[serde(flatten)]
     rows: &'a ExperimentRows,
+}
+
+/// How far a study can be believed.
+#[derive(Debug, Serialize)]
+struct StateDocument<'a> {
+    #[serde(flatten)]
+    state: &'a StudyState,
+    /// The word that stands on top.
+    word: String,
+    /// What it means.
+    text: String,
+}
+
+/// What stops one direction.
+#[derive(Debug, Serialize)]
+struct StopDocument<'a> {
+    /// Which way the bytes go.
+    rw: Direction,
+    /// In words.
+    text: String,
+    /// The level; `null` where it is not known.
+    kind: Option<LevelKind>,
+    /// What the fastest cell of this direction shows, as a code with its evidence.
+    stopped_by: &'a StoppedBy,
+    /// Why that is not believed.
+    doubt: &'a Option<StopDoubt>,
+    /// What would tell more.
+    test: &'a Option<StopTest>,
 }
 
 /// One level: what it promises and what was got through it.
@@ -142,6 +180,10 @@ struct AdviceDocument<'a> {
 struct WarningDocument<'a> {
     #[serde(flatten)]
     warning: &'a Warning,
+    /// What it does to the figures.
+    harm: Harm,
+    /// In a line.
+    brief: String,
     /// In words.
     text: String,
 }
@@ -168,6 +210,10 @@ impl<'a> StudyDocument<'a> {
             runs: findings.runs,
             seconds: findings.seconds,
             verdict: verdict::verdict(study),
+            state: state_document(&findings.summary.state),
+            how_fast: &findings.summary.how_fast,
+            stops: findings.summary.stops.iter().map(stop).collect(),
+            what_to_set: &findings.summary.what_to_set,
             headline: &findings.headline,
             levels: findings.levels.iter().map(level).collect(),
             bottleneck: bottleneck_document(&findings.bottleneck),
@@ -187,6 +233,22 @@ impl<'a> StudyDocument<'a> {
             experiments: &study.experiments,
             rows: &study.rows,
         }
+    }
+}
+
+fn state_document(state: &StudyState) -> StateDocument<'_> {
+    StateDocument { state, word: state::word(state), text: state::sentence(state) }
+}
+
+fn stop(stop: &DirectionStop) -> StopDocument<'_> {
+    let kind = stop.bottleneck.level.as_ref().filter(|_| stop.doubt.is_none()).map(|level| level.kind);
+    StopDocument {
+        rw: stop.rw,
+        text: first_screen::stop(stop),
+        kind,
+        stopped_by: &stop.bottleneck.stopped_by,
+        doubt: &stop.doubt,
+        test: &stop.test,
     }
 }
 
@@ -225,7 +287,8 @@ fn attribution(attribution: &Attribution) -> AttributionDocument<'_> {
 }
 
 fn warning(warning: &Warning) -> WarningDocument<'_> {
-    WarningDocument { warning, text: warnings::sentence(warning) }
+    let (harm, brief) = (warning.harm(), alerts::line(warning));
+    WarningDocument { warning, harm, brief, text: warnings::sentence(warning) }
 }
 
 fn cell(cell: &CellFinding) -> CellDocument<'_> {

@@ -117,7 +117,7 @@ fn label(bs_bytes: u64) -> String {
     }
 }
 
-fn widest(lines: &[String]) -> usize {
+pub(super) fn widest(lines: &[String]) -> usize {
     lines.iter().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
 }
 

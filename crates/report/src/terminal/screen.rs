@@ -1,9 +1,7 @@
-//! Lays sections out on one screen; where there is too much, the least urgent lines give way.
+//! Prints sections of lines, each cut to the width, in colour where that is wanted.
 
 use std::io::{self, Write};
 
-/// Lines on a screen of forty, without the two that say where the files are.
-const SCREEN: usize = 38;
 /// What a line is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -24,14 +22,11 @@ impl Noun {
     }
 }
 
-/// A heading and items under it, of which the first stay longest.
+/// A heading and items under it; nothing where there are no items.
 pub(super) struct Section {
     heading: Option<String>,
     pub items: Vec<Item>,
-    noun: Noun,
-    /// Items shown, and the fewest that stay.
-    shown: usize,
-    least: usize,
+    stands_alone: bool,
 }
 
 /// A few lines that stay together.
@@ -40,50 +35,40 @@ pub(super) struct Item {
     pub tone: Tone,
 }
 
-/// Takes items away, from the least urgent section first, until everything fits or nothing more may go.
-pub(super) fn fit(sections: &mut [Section]) {
-    let height = |sections: &[Section]| {
-        let filled: Vec<usize> = sections.iter().map(Section::height).filter(|height| *height > 0).collect();
-        filled.iter().sum::<usize>() + filled.len().saturating_sub(1)
-    };
-    for at in (0..sections.len()).rev() {
-        while height(sections) > SCREEN && sections[at].shown > sections[at].least {
-            sections[at].shown -= 1;
-        }
-    }
-}
-
 impl Section {
-    pub fn new(heading: Option<String>, noun: Noun, items: Vec<Item>, most: usize, least: usize) -> Self {
-        let shown = items.len().min(most);
-        Self { heading, noun, shown, least: least.min(shown), items }
+    pub fn new(heading: Option<String>, items: Vec<Item>) -> Self {
+        Self { heading, items, stands_alone: false }
     }
 
-    fn hidden(&self) -> usize {
-        self.items.len() - self.shown
+    /// Whether there is nothing to print.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && !self.stands_alone
     }
 
-    fn height(&self) -> usize {
-        if self.items.is_empty() {
+    /// The same, printed also where it is a heading alone.
+    pub fn alone(self) -> Self {
+        Self { stands_alone: true, ..self }
+    }
+
+    /// Lines that it takes.
+    pub fn height(&self) -> usize {
+        if self.is_empty() {
             return 0;
         }
-        let items: usize = self.items[..self.shown].iter().map(|item| item.lines.len()).sum();
-        usize::from(self.heading.is_some()) + items + usize::from(self.hidden() > 0)
+        let items: usize = self.items.iter().map(|item| item.lines.len()).sum();
+        usize::from(self.heading.is_some()) + items
     }
 
     pub fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         if let Some(heading) = &self.heading {
             print_line(heading, Tone::Heading, width, colour, out)?;
         }
-        for item in &self.items[..self.shown] {
+        for item in &self.items {
             for line in &item.lines {
                 print_line(line, item.tone, width, colour, out)?;
             }
         }
-        match self.hidden() {
-            0 => Ok(()),
-            hidden => print_line(&self.noun.more(hidden), Tone::Plain, width, colour, out),
-        }
+        Ok(())
     }
 }
 
@@ -98,7 +83,13 @@ impl Item {
     }
 }
 
-fn print_line(text: &str, tone: Tone, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+pub(super) fn print_line(
+    text: &str,
+    tone: Tone,
+    width: usize,
+    colour: bool,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
     let text = cut(text.trim_end(), width);
     match tone {
         Tone::Heading if colour => writeln!(out, "\x1b[1m{text}\x1b[0m"),
@@ -113,7 +104,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
     }
-    let head: String = text.chars().take(width - 3).collect();
+    let head: String = text.chars().take(width.saturating_sub(3)).collect();
     format!("{}...", head.trim_end())
 }
 

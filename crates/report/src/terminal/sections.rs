@@ -1,58 +1,32 @@
-//! Puts the sections of the screen together, the most urgent first.
+//! Puts together what is behind the answer: the path, all advice, charts, half power and cost, the experiments.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_spec::Workload;
 use halfpower_text::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_text::path_words;
 
-use super::screen::{Item, Noun, Section, Tone, cut};
+use super::columns::{Column, lines};
+use super::screen::{Item, Section, Tone};
 use crate::words::{self, levels};
 
-const CHARTS: Noun = Noun("chart", "charts");
-
+/// Added to the rank of a column that is flush right.
+const RIGHT: u8 = 10;
 /// Stands where something is not known.
 const UNKNOWN: &str = "unknown";
-/// Characters of a target that may be long, as that of a simulated system is.
-const TARGET: usize = 48;
-/// Faults that are shown before `and more`.
-const FAULTS: usize = 4;
-/// Warnings that are shown before `and more`.
-const WARNINGS: usize = 2;
 
-/// Every section, in the order of the screen; the last ones give way first.
+/// Every section, in the order in which they are printed.
 pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
     vec![
-        answer(findings, width),
-        faults(findings, width),
         path(findings, width),
-        advice(findings),
+        advice(findings, width),
         chart(findings, width),
-        experiments(findings, width),
         paths(findings, width),
-        warnings(findings, width),
+        experiments(findings, width),
     ]
 }
 
-fn answer(findings: &StudyFindings, width: usize) -> Section {
-    let verdict = words::verdict::verdict(findings);
-    let sentences = verdict.iter().map(|text| Item::sentence("", text, width, Tone::Plain));
-    let mut items: Vec<Item> = sentences.collect();
-    if findings.runs == 0 {
-        items.push(Item::line("No run is finished yet.", Tone::Plain));
-    }
-    Section::new(Some(headline(findings)), Noun("sentence", "sentences"), items, usize::MAX, usize::MAX)
-}
-
-/// What went wrong, a line for each kind of fault; nothing where nothing did.
-fn faults(findings: &StudyFindings, width: usize) -> Section {
-    let sentence = |fault| Item::sentence("  ! ", &crate::words::faults::sentence(fault), width, Tone::Alert);
-    let items = findings.faults.iter().map(sentence).collect();
-    Section::new(Some("Faults".to_string()), Noun("fault", "faults"), items, FAULTS, 1)
-}
-
-/// What each experiment answered, a line each; those that were not run, in one.
+/// What each experiment answered; those that were not run, in one line.
 fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
     let told = |experiment: &ExperimentSection| {
@@ -63,30 +37,10 @@ fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let not: Vec<&str> =
         findings.experiments.iter().filter(|experiment| !experiment.ran).map(|e| e.experiment.word()).collect();
     if !not.is_empty() {
-        let text = format!("{} (the report says why)", not.join(", "));
+        let text = format!("{} (the page says why)", not.join(", "));
         items.push(Item::sentence("  not run     ", &text, width, Tone::Plain));
     }
-    Section::new(Some("Experiments".to_string()), Noun("experiment", "experiments"), items, usize::MAX, usize::MAX)
-}
-
-/// Such as `/data: 42 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1`.
-fn headline(findings: &Findings) -> String {
-    let machine = &findings.machine;
-    let runs = if findings.runs == 1 { "run" } else { "runs" };
-    let target = cut(&findings.target, TARGET);
-    let mut text = format!("{target}: {} {runs} in {} s", findings.runs, number(findings.seconds));
-    if !machine.cpu_model.is_empty() {
-        text += &format!("; {} x {}", machine.cpus, machine.cpu_model);
-    }
-    machine.system().iter().for_each(|system| text += &format!(", {system}"));
-    let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str());
-    let device = findings.device.as_ref().map(|device| device.name.as_str());
-    match (filesystem, device) {
-        (Some(filesystem), Some(device)) => text += &format!("; {filesystem} on {device}"),
-        (Some(one), None) | (None, Some(one)) => text += &format!("; {one}"),
-        (None, None) => {}
-    }
-    text
+    Section::new(Some("EXPERIMENTS".to_string()), items)
 }
 
 fn path(findings: &Findings, width: usize) -> Section {
@@ -95,20 +49,19 @@ fn path(findings: &Findings, width: usize) -> Section {
     let alike =
         |one: &LevelFinding, other: &LevelFinding| silent(one) && silent(other) && one.rap_mbps == other.rap_mbps;
     let groups: Vec<&[LevelFinding]> = findings.levels.chunk_by(alike).collect();
-    let heading = ["The path", "PAP", "(RAP)", ""].map(str::to_string).to_vec();
-    let lines = table(heading, groups.iter().copied().map(path_row).collect(), &[1, 2]);
+    let rows: Vec<Vec<String>> = groups.iter().copied().map(path_row).collect();
+    // The source is cut rather than left out.
+    let lines = table(&["THE PATH", "PAP", "(RAP)", ""], &rows, &[0, RIGHT, RIGHT, 0], width);
     let narrowest = |group: &&[LevelFinding]| group.iter().any(|level| level.narrowest);
     let tone = |group| if narrowest(group) { Tone::Alert } else { Tone::Plain };
     let tones = groups.iter().map(tone);
     let mut items: Vec<Item> = lines[1..].iter().zip(tones).map(|(line, tone)| Item::line(line, tone)).collect();
-    let least = groups.iter().position(narrowest).map_or(2, |place| place + 1);
     let narrowest_level = words::bottleneck::words(&findings.bottleneck);
     let next = narrowest_level.next.trim_end_matches('.');
     if !items.is_empty() && !next.is_empty() && !next.starts_with(UNKNOWN) {
-        // The last line to give way: it is of use only with the levels above it.
         items.push(Item::sentence("  ", &format!("Next, were that lifted: {next}."), width, Tone::Plain));
     }
-    Section::new(Some(lines[0].clone()), Noun("line of the path", "lines of the path"), items, usize::MAX, least)
+    Section::new(Some(lines[0].clone()), items)
 }
 
 /// A level, or several that advertise nothing, as a line of the path.
@@ -127,7 +80,7 @@ fn path_row(group: &[LevelFinding]) -> Vec<String> {
 }
 
 /// What to set, a line a piece of advice: its sentence is on the page.
-fn advice(findings: &Findings) -> Section {
+fn advice(findings: &Findings, width: usize) -> Section {
     let row = |advice: &Advice| {
         let Workload { bs, iodepth, threads, cache, .. } = advice.settings;
         let direct = if cache.direct() { "direct" } else { "buffered" };
@@ -141,23 +94,18 @@ fn advice(findings: &Findings) -> Section {
             time_ns(advice.latency_ns_p99 as f64),
         ]
     };
-    let heading = ["What to set", "", "MB/s", "of the best", "CPU ms a MB", "p99"].map(str::to_string).to_vec();
-    let lines = table(heading, findings.advice.iter().map(row).collect(), &[2, 3, 4, 5]);
+    let heading = ["THE CHEAPEST SETTINGS", "", "MB/s", "of best", "CPU ms a MB", "p99"];
+    let rows: Vec<Vec<String>> = findings.advice.iter().map(row).collect();
+    let lines = table(&heading, &rows, &[0, 0, RIGHT, RIGHT + 2, RIGHT + 3, RIGHT + 1], width);
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
-    Section::new(Some(lines[0].clone()), Noun("piece of advice", "pieces of advice"), items, usize::MAX, 4)
+    Section::new(Some(lines[0].clone()), items)
 }
 
 fn chart(findings: &Findings, width: usize) -> Section {
     let lines = super::chart::chart(findings, width);
-    let Some((titles, bars)) = lines.split_first() else { return Section::new(None, CHARTS, vec![], 0, 0) };
+    let Some((titles, bars)) = lines.split_first() else { return Section::new(None, vec![]) };
     let items = vec![Item { lines: bars.to_vec(), tone: Tone::Chart }];
-    Section::new(Some(titles.clone()), CHARTS, items, 1, 1)
-}
-
-fn warnings(findings: &Findings, width: usize) -> Section {
-    let texts = findings.warnings.iter().map(words::warnings::sentence);
-    let items = texts.map(|text| Item::sentence("  ! ", &text, width, Tone::Alert)).collect();
-    Section::new(Some("Before you believe it".to_string()), Noun("warning", "warnings"), items, WARNINGS, 1)
+    Section::new(Some(titles.clone()), items)
 }
 
 /// The curve with the highest peak of each pattern, direction and cache setting, in the order of the findings.
@@ -175,17 +123,15 @@ fn best_curves(findings: &Findings) -> Vec<&Curve> {
     best
 }
 
-/// Half power and cost, a line a path; in narrower forms until it fits.
+/// Half power and cost, a line a path; without the intervals of cost where there is no room for them.
 fn paths(findings: &Findings, width: usize) -> Section {
-    let forms = [(true, true), (false, true), (false, false)];
-    let written = forms.map(|(intervals, full)| path_lines(findings, intervals, full));
-    let lines = written.iter().find(|lines| widest(lines) <= width).unwrap_or(&written[2]);
+    let whole = path_lines(findings, true, usize::MAX);
+    let lines = if super::chart::widest(&whole) <= width { whole } else { path_lines(findings, false, width) };
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
-    Section::new(Some(lines[0].clone()), Noun("path", "paths"), items, usize::MAX, 2)
+    Section::new(Some(lines[0].clone()), items)
 }
 
-fn path_lines(findings: &Findings, intervals: bool, with_full: bool) -> Vec<String> {
-    let curves = best_curves(findings);
+fn path_lines(findings: &Findings, intervals: bool, width: usize) -> Vec<String> {
     let bill = |cost: Option<&Cost>| match cost {
         Some(cost) => {
             format!("{} + {}", term(&cost.fixed_us, intervals), term(&cost.marginal_us_per_kib, intervals))
@@ -196,22 +142,20 @@ fn path_lines(findings: &Findings, intervals: bool, with_full: bool) -> Vec<Stri
         let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound && same_path(cost, curve));
         let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
         let at_most = if curve.half_power_bracketed { "" } else { "<= " };
-        let mut row = vec![
+        let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);
+        vec![
             format!("  {}", path_words(curve.pattern, curve.cache, curve.rw)),
             number(curve.peak_mbps),
             format!("{} x {}", size(curve.peak_bs_bytes as f64), curve.iodepth),
             format!("{at_most}{}", size(curve.half_power_bs_bytes as f64)),
             bill(charged),
             bill(soaker),
-        ];
-        let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);
-        row.extend(with_full.then(|| charged.or(soaker).map_or(String::new(), one_core)));
-        row
+            charged.or(soaker).map_or(String::new(), one_core),
+        ]
     };
-    let mut heading = vec!["Half power, us a request + KiB", "peak", "at", "half from", "charged", "all spent"];
-    heading.extend(with_full.then_some("one core full at"));
-    let heading = heading.into_iter().map(str::to_string).collect();
-    table(heading, curves.iter().map(row).collect(), &[1, 3])
+    let heading = ["HALF POWER, us + us a KiB", "peak", "at", "half from", "charged", "all spent", "one core full at"];
+    let rows: Vec<Vec<String>> = best_curves(findings).iter().map(row).collect();
+    table(&heading, &rows, &[0, RIGHT, 1, RIGHT, 2, 3, 4], width)
 }
 
 fn same_path(cost: &Cost, curve: &Curve) -> bool {
@@ -232,25 +176,23 @@ fn term(interval: &Interval, with_interval: bool) -> String {
     if !with_interval || !half.is_finite() || half <= 0.0 {
         return value;
     }
+    if half > interval.value.abs() / 2.0 {
+        // Nothing that one could read from it.
+        return format!("{value} \u{b1}?");
+    }
     let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     format!("{value} ±{half:.decimals$}")
 }
 
-/// A heading line and a line for each row, in columns two spaces apart.
-fn table(heading: Vec<String>, rows: Vec<Vec<String>>, right: &[usize]) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    table.add_row(heading);
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
+/// A heading line and a line for each row; of `ranks` the highest is left out first where there is no room, and a column
+/// whose rank has [`RIGHT`] added to it is flush right.
+fn table(heading: &[&str], rows: &[Vec<String>], ranks: &[u8], width: usize) -> Vec<String> {
+    let column = |(place, rank): (usize, &u8)| {
+        let cells: Vec<String> = rows.iter().map(|row| row[place].clone()).collect();
+        match rank {
+            right @ RIGHT.. => Column::right(heading[place], right - RIGHT, cells),
+            left => Column::left(heading[place], *left, cells),
         }
-    }
-    table.lines().map(|line| line.trim_end().to_string()).collect()
-}
-
-fn widest(lines: &[String]) -> usize {
-    lines.iter().map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    lines(ranks.iter().enumerate().map(column).collect(), width)
 }

@@ -36,10 +36,10 @@ pub(crate) fn sentence(warning: &Warning) -> String {
             restless_runs(*cells, *of_cells, *above_share, worst, *share)
         }
         Warning::HypervisorTookTime { share, worst, worst_share } => hypervisor_took_time(*share, worst, *worst_share),
-        Warning::OthersUsedTheDisk { cells, above_share, worst, share } => {
+        Warning::OthersUsedTheDisk { cells, above_share, worst, share, .. } => {
             others_used_the_disk(*cells, *above_share, worst, *share)
         }
-        Warning::NeverReachedTheDisk { cells, above_share, worst, share } => {
+        Warning::NeverReachedTheDisk { cells, above_share, worst, share, .. } => {
             never_reached_the_disk(*cells, *above_share, worst, *share)
         }
         Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => {
@@ -259,7 +259,7 @@ mod tests {
         let worst = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 4096, threads: 1 };
         let cases = [
             (
-                Warning::OthersUsedTheDisk { cells: 9, above_share: 0.01, worst, share: 0.05 },
+                Warning::OthersUsedTheDisk { cells: 9, of_cells: 20, above_share: 0.01, worst, share: 0.05 },
                 "The device moved over 1.0% more bytes than were asked of it in 9 cells; most in random direct read, 4 \
                  KiB, 8 deep: 5.0% more. Somebody else used it, or the file system wrote for itself.",
             ),

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use halfpower_analyse::{
-    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, FastestCell, Findings, Interval, KnownLimit,
-    LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, NextLimit, NextLimitBy, NoiseFinding, StoppedBy,
-    Warning,
+    Advice, Bottleneck, Bound, CellFinding, CellSettings, Cost, Curve, DirectionStop, FastestCell, Findings, Interval,
+    KnownLimit, LatencySummary, LevelFinding, LevelId, LevelKind, LevelSource, NextLimit, NextLimitBy, NoiseFinding,
+    StoppedBy, StudyState, Summary, Warning, how_fast,
 };
 use halfpower_record::{Cpu, CpuTimes, Device, Environment, FileSystem, Latency, Machine, Noise, Record, Series};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Nanos, Pass, Pattern, Run, Rw, Workload};
@@ -38,6 +38,7 @@ pub fn empty() -> Findings {
         started_unix_ms: 0,
         runs: 0,
         seconds: 0.0,
+        summary: Summary { state: StudyState::Unfinished { share: 0.0 }, ..Summary::default() },
         headline: vec![],
         levels: vec![],
         bottleneck: Bottleneck {
@@ -189,6 +190,13 @@ fn bottleneck(source: LevelSource) -> Bottleneck {
     }
 }
 
+/// The answer of the made-up disk: its own rates, and its link in the way of both directions.
+fn summary(cells: &[CellFinding], bottleneck: &Bottleneck) -> Summary {
+    let stop = |rw| DirectionStop { rw, bottleneck: bottleneck.clone(), doubt: None, test: None };
+    let stops = [Direction::Read, Direction::Write].map(stop).into();
+    Summary { how_fast: how_fast(cells, 0.5), stops, ..Summary::default() }
+}
+
 /// A warning of these words.
 pub fn warning(words: impl Into<String>) -> Warning {
     Warning::Environment { note: words.into() }
@@ -218,6 +226,7 @@ pub fn full() -> Findings {
         device: Some(Device { name: "nvme0n1".into(), ..Device::default() }),
         runs: 216,
         seconds: 118.4,
+        summary: summary(&cells, &bottleneck(levels[1].source.clone())),
         headline: halfpower_analyse::headlines(&Environment::default(), &cells, 0.5),
         bottleneck: bottleneck(levels[1].source.clone()),
         levels,

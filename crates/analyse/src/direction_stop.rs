@@ -1,0 +1,117 @@
+//! Says what stops reads and what stops writes, each apart, and which test would tell where that is not known.
+
+use halfpower_record::{Environment, TargetKind};
+use halfpower_spec::Direction;
+use serde::Serialize;
+
+use crate::bottleneck::{JudgedStudy, judge_direction};
+use crate::study_state::is_in_memory;
+use crate::{Bottleneck, Headline, HeadlineDoubt, LevelId, LevelKind, StoppedBy, Sureness};
+
+/// How many times as much of the target as was used makes a host's cache tell itself.
+const LARGER: u64 = 16;
+
+/// What stops one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DirectionStop {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// What its fastest cell shows.
+    pub bottleneck: Bottleneck,
+    /// Why that is not believed; `None` where it is.
+    pub doubt: Option<StopDoubt>,
+    /// What would tell more; `None` where nothing is open.
+    pub test: Option<StopTest>,
+}
+
+/// Why what a cell shows does not say what stops its direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum StopDoubt {
+    /// Writes are faster than reads: somebody's memory took them.
+    FasterThanReads,
+    /// The device's own counter moved far fewer bytes than the requests did.
+    Contradicted {
+        /// Bytes that the device moved, as a share of those that the requests moved.
+        device_share: f64,
+    },
+    /// The runs differ too much for any judgement.
+    RateUnknown {
+        /// Further seconds of measuring that would make the rate known, where that can be told.
+        more_seconds: Option<f64>,
+    },
+    /// Only one depth was measured, so that nothing tells what more would bring.
+    OneDepth,
+}
+
+/// What to measure to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum StopTest {
+    /// More of the target, so that no cache holds it.
+    LargerSpan {
+        /// Bytes to use.
+        size_bytes: u64,
+    },
+    /// More requests outstanding.
+    Deeper {
+        /// How many.
+        iodepth: u32,
+    },
+}
+
+/// What stops each direction that has a cell to judge by.
+pub(crate) fn direction_stops(
+    environment: &Environment,
+    study: &JudgedStudy<'_>,
+    headlines: &[Headline],
+) -> Vec<DirectionStop> {
+    let stop = |headline: &Headline| {
+        let mut bottleneck = judge_direction(study, headline.rw)?;
+        if is_in_memory(environment) && bottleneck.level.as_ref().is_some_and(|level| level.kind == LevelKind::Device) {
+            bottleneck.level = Some(LevelId::of(LevelKind::Memory));
+        }
+        let doubt = doubt(headline, &bottleneck);
+        let test = test(environment, &bottleneck, doubt.as_ref());
+        Some(DirectionStop { rw: headline.rw, bottleneck, doubt, test })
+    };
+    headlines.iter().filter_map(stop).collect()
+}
+
+/// What stands against a judgement. A limit that is known by other means than the cells stands.
+fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
+    use StoppedBy::{FullProcessor, KnownRate, KnownRequests, SharedPath};
+    let (stopped_by, more_seconds) = (&bottleneck.stopped_by, headline.more_seconds);
+    if matches!(stopped_by, KnownRate { .. } | KnownRequests { .. } | FullProcessor { .. } | SharedPath { .. }) {
+        return None;
+    }
+    let of_headline = headline.doubts.iter().find_map(|doubt| match *doubt {
+        HeadlineDoubt::Contradicted { device_share } => Some(StopDoubt::Contradicted { device_share }),
+        HeadlineDoubt::FasterThanReads => Some(StopDoubt::FasterThanReads),
+        HeadlineDoubt::NoWitness => None,
+    });
+    let is_known = Sureness::of(&headline.mbps, headline.runs, more_seconds).is_known();
+    let unknown = || (!is_known).then_some(StopDoubt::RateUnknown { more_seconds });
+    let alone = || matches!(stopped_by, StoppedBy::RequestTime { deeper: None, .. }).then_some(StopDoubt::OneDepth);
+    of_headline.or_else(unknown).or_else(alone)
+}
+
+fn test(environment: &Environment, bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> Option<StopTest> {
+    let iodepth = 2 * bottleneck.fastest.map_or(1, |fastest| fastest.cell.iodepth);
+    match (doubt, &bottleneck.stopped_by) {
+        (Some(StopDoubt::FasterThanReads | StopDoubt::Contradicted { .. }), _) => {
+            larger_span(environment).map(|size_bytes| StopTest::LargerSpan { size_bytes })
+        }
+        (Some(StopDoubt::RateUnknown { .. }), _) => None,
+        (_, StoppedBy::RequestTime { .. }) => Some(StopTest::Deeper { iodepth }),
+        _ => None,
+    }
+}
+
+/// A span of a folder's file that is as much larger as a cache may be, where the device has room for it twice.
+fn larger_span(environment: &Environment) -> Option<u64> {
+    let span = environment.capabilities.span.0;
+    let size_bytes = span.checked_mul(LARGER).filter(|size| *size > 0)?;
+    let device_bytes = environment.device.as_ref().map_or(u64::MAX, |device| device.size.0);
+    (environment.capabilities.kind == TargetKind::Folder && size_bytes <= device_bytes / 2).then_some(size_bytes)
+}

@@ -1,0 +1,106 @@
+//! Chooses the few cells that tell how fast a target is: small requests and the best of all, reads and writes apart.
+
+use halfpower_spec::{Direction, Pattern};
+use serde::Serialize;
+
+use crate::headline::{durable_cell, more_seconds};
+use crate::path::peak;
+use crate::{CellFinding, CellSettings, Interval, Sureness};
+
+/// What a row of the answer stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateRole {
+    /// The smallest requests, many at once.
+    SmallDeep,
+    /// The smallest requests, one at a time.
+    SmallAlone,
+    /// The most bytes a second.
+    Best,
+}
+
+/// One row of the answer to how fast.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RateRow {
+    /// What it stands for.
+    pub role: RateRole,
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: CellSettings,
+    /// What the cell gave. Of writes: what was accepted.
+    #[serde(flatten)]
+    pub rate: CellRate,
+    /// Of direct writes: the same writes when each is durable before it completes, where that was measured.
+    pub durable: Option<CellRate>,
+}
+
+/// Rate and latency of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CellRate {
+    /// Throughput in MB/s.
+    pub mbps: Interval,
+    /// Requests a second.
+    pub iops: Interval,
+    /// How well both are known.
+    pub sureness: Sureness,
+    /// Median latency in nanoseconds.
+    pub latency_ns_p50: u64,
+    /// 99th percentile of latency in nanoseconds.
+    pub latency_ns_p99: u64,
+    /// Runs that it rests on.
+    pub runs: usize,
+    /// Whether it was steady within its runs.
+    pub steady: bool,
+}
+
+/// The rows for `cells`, reads first; `seconds_a_run` is what a run took on the average.
+///
+/// A row is there where its cell was measured and bears a conclusion. Small requests are those of the smallest block
+/// size, random and direct where there are such cells. No cell has two rows.
+pub fn how_fast(cells: &[CellFinding], seconds_a_run: f64) -> Vec<RateRow> {
+    let mut rows: Vec<RateRow> = Vec::new();
+    for rw in Direction::ALL {
+        let small = smallest(cells, *rw);
+        let deep = small.iter().copied().max_by_key(|cell| (cell.total_depth(), cell.run_mbps.len()));
+        let alone = small.iter().copied().find(|cell| cell.total_depth() == 1).filter(|_| *rw == Direction::Read);
+        let chosen = [(RateRole::SmallDeep, deep), (RateRole::SmallAlone, alone), (RateRole::Best, peak(cells, *rw))];
+        for (role, cell) in chosen {
+            let Some(cell) = cell.filter(|cell| rows.iter().all(|row| row.cell != CellSettings::of(cell))) else {
+                continue;
+            };
+            let durable = durable_cell(cell, cells).map(|durable| CellRate::of(durable, seconds_a_run));
+            let rate = CellRate::of(cell, seconds_a_run);
+            rows.push(RateRow { role, cell: CellSettings::of(cell), rate, durable });
+        }
+    }
+    rows
+}
+
+/// The cells of the smallest block size of the path that small requests are told of: direct before buffered, random
+/// before sequential.
+fn smallest(cells: &[CellFinding], rw: Direction) -> Vec<&CellFinding> {
+    let rank = |cell: &CellFinding| (!cell.cache.direct(), cell.pattern != Pattern::Random, cell.cache);
+    let usable = || cells.iter().filter(move |cell| cell.rw == rw && cell.usable());
+    let Some(path) = usable().map(rank).min() else { return Vec::new() };
+    let on_path = || usable().filter(move |cell| rank(cell) == path);
+    let least = on_path().map(|cell| cell.bs_bytes).min();
+    on_path().filter(|cell| Some(cell.bs_bytes) == least).collect()
+}
+
+impl CellRate {
+    fn of(cell: &CellFinding, seconds_a_run: f64) -> Self {
+        let runs = cell.run_mbps.len();
+        // Both count the same requests, so that they are off by the same share.
+        let scale = if cell.mbps.value > 0.0 { cell.iops / cell.mbps.value } else { 0.0 };
+        let Interval { low, high, .. } = cell.mbps;
+        Self {
+            mbps: cell.mbps,
+            iops: Interval { value: cell.iops, low: low * scale, high: high * scale },
+            sureness: Sureness::of(&cell.mbps, runs, more_seconds(cell, seconds_a_run)),
+            latency_ns_p50: cell.latency_ns.p50,
+            latency_ns_p99: cell.latency_ns.p99,
+            runs,
+            steady: cell.steady,
+        }
+    }
+}

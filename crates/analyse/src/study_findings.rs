@@ -1,0 +1,50 @@
+//! Holds all findings of one study together.
+
+use halfpower_record::{Device, FileSystem, Machine};
+
+use crate::{
+    Advice, Attribution, Bottleneck, CellFinding, Cost, Curve, Headline, LevelFinding, Limits, Summary, Warning,
+};
+
+/// Everything that the analysis has to say about one study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Findings {
+    /// What was measured, in its canonical text.
+    pub target: String,
+    /// The computer.
+    pub machine: Machine,
+    /// The file system under the target.
+    pub filesystem: Option<FileSystem>,
+    /// The device under the target.
+    pub device: Option<Device>,
+    /// When the first run began, in milliseconds of Unix time; 0 in virtual time.
+    pub started_unix_ms: u64,
+    /// Runs that the findings rest on.
+    pub runs: usize,
+    /// Time they took with their preparation, in seconds.
+    pub seconds: f64,
+    /// The answer in a few rows.
+    pub summary: Summary,
+    /// How fast each direction is, and how sure that is.
+    pub headline: Vec<Headline>,
+    /// The path from the application to the medium.
+    pub levels: Vec<LevelFinding>,
+    /// The narrowest of them.
+    pub bottleneck: Bottleneck,
+    /// Throughput against block size, one for each pattern, direction, cache setting and depth measured.
+    pub curves: Vec<Curve>,
+    /// What the device does to a request, one for each pattern, direction and cache setting.
+    pub limits: Vec<Limits>,
+    /// What a request costs the processor.
+    pub cost: Vec<Cost>,
+    /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
+    pub attribution: Vec<Attribution>,
+    /// What to set.
+    pub advice: Vec<Advice>,
+    /// What a reader should know before believing a number, the most harmful first.
+    pub warnings: Vec<Warning>,
+    /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
+    pub cells: Vec<CellFinding>,
+    /// What the null engine takes a request: the harness's own share.
+    pub harness_ns_per_io: f64,
+}

@@ -1,0 +1,194 @@
+//! Says what to set for a few uses, where enough was measured to say so.
+//!
+//! Where fewer than three depths were measured there is no advice, unless the fitted path says how many requests go side
+//! by side: then it stands at the first depth that keeps so many going.
+
+use halfpower_spec::{Direction, Pattern};
+use serde::Serialize;
+
+use crate::bottleneck::JudgedStudy;
+use crate::policy::NEAR_BEST;
+use crate::{Advice, CellFinding, CellSettings, Curve, Headline};
+
+/// Block size of the pages of most databases.
+const DATABASE_BS_BYTES: u64 = 8192;
+/// Smaller blocks are nobody's who moves much.
+const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
+/// Depths from which on they tell which of them is enough.
+const FEWEST_DEPTHS: usize = 3;
+/// Block sizes from which on they tell where half power lies.
+const FEWEST_SIZES: usize = 3;
+/// Share of the requests that go side by side from which on a depth keeps them going.
+const AT_KNEE: f64 = 0.95;
+/// How many times that many requests only wait.
+const FAR_BEYOND: f64 = 2.0;
+
+/// What to set, by use.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct WhatToSet {
+    /// Settings for each use that enough was measured for.
+    pub uses: Vec<UseAdvice>,
+    /// From which block size on half of the peak is had: at the depth of the fastest reads (or writes), and at 1.
+    pub half_power: Vec<HalfPowerSize>,
+}
+
+/// What the settings are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// Small random reads.
+    Database,
+    /// Reading much in order, as a copy or a backup does.
+    BulkRead,
+    /// Writing much in order.
+    BulkWrite,
+}
+
+/// Settings for one use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UseAdvice {
+    /// The use.
+    #[serde(rename = "use")]
+    pub of: Use,
+    /// What to set.
+    #[serde(flatten)]
+    pub cell: CellSettings,
+    /// What these settings gave; `None` where they were not measured.
+    pub measured: Option<UseRate>,
+    /// Requests that go side by side, where that is what the depth rests on.
+    pub side_by_side: Option<f64>,
+}
+
+/// What settings gave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct UseRate {
+    /// Throughput in MB/s.
+    pub mbps: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Share of the best of its block size.
+    pub share_of_best: f64,
+    /// 99th percentile of latency in nanoseconds.
+    pub latency_ns_p99: u64,
+    /// Charged processor time a decimal gigabyte, in seconds.
+    pub cpu_s_per_gb: f64,
+}
+
+/// Where half power lies at one depth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HalfPowerSize {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Depth asked for.
+    pub iodepth: u32,
+    /// Smallest block size measured that reaches half of the peak of this depth.
+    pub bs_bytes: u64,
+    /// Whether the next smaller one was measured and does not.
+    pub bracketed: bool,
+}
+
+pub(crate) fn what_to_set(
+    study: &JudgedStudy<'_>,
+    headlines: &[Headline],
+    curves: &[Curve],
+    advice: &[Advice],
+) -> WhatToSet {
+    let bulk = |of, rw| {
+        let advised = advice.iter().find(|advice| (advice.pattern, advice.rw) == (Pattern::Sequential, rw))?;
+        let set = Some(&advised.settings).filter(|set| set.bs.0 >= LEAST_BULK_BS_BYTES)?;
+        let is_it = |cell: &CellFinding| (cell.cache, cell.threads) == (set.cache, set.threads);
+        let cells = of_block(study.cells, Pattern::Sequential, rw, set.bs.0, is_it);
+        let chosen = cells.iter().copied().find(|cell| cell.iodepth == set.iodepth)?;
+        settled(study, of, &cells, chosen)
+    };
+    let uses = [database(study), bulk(Use::BulkRead, Direction::Read), bulk(Use::BulkWrite, Direction::Write)];
+    WhatToSet { uses: uses.into_iter().flatten().collect(), half_power: half_power(study.cells, headlines, curves) }
+}
+
+/// Random direct reads of the block size next to that of databases.
+fn database(study: &JudgedStudy<'_>) -> Option<UseAdvice> {
+    let direct = |cell: &CellFinding| cell.cache.direct();
+    let reads = |cell: &&CellFinding| {
+        (cell.pattern, cell.rw) == (Pattern::Random, Direction::Read) && cell.trusted() && direct(cell)
+    };
+    let far = |bytes: u64| (bytes as f64 / DATABASE_BS_BYTES as f64).ln().abs();
+    let sizes = study.cells.iter().filter(reads).map(|cell| cell.bs_bytes);
+    let bs_bytes = sizes.min_by(|one, other| far(*one).total_cmp(&far(*other)))?;
+    let cells = of_block(study.cells, Pattern::Random, Direction::Read, bs_bytes, direct);
+    let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+    let near = cells.iter().copied().filter(|cell| cell.mbps.value >= NEAR_BEST * best);
+    settled(study, Use::Database, &cells, near.min_by_key(|cell| cell.total_depth())?)
+}
+
+/// The cells of one pattern, direction and block size that may be advised.
+fn of_block(
+    cells: &[CellFinding],
+    pattern: Pattern,
+    rw: Direction,
+    bs_bytes: u64,
+    also: impl Fn(&CellFinding) -> bool,
+) -> Vec<&CellFinding> {
+    let of_block = |cell: &&CellFinding| (cell.pattern, cell.rw, cell.bs_bytes) == (pattern, rw, bs_bytes);
+    cells.iter().filter(of_block).filter(|cell| cell.trusted() && also(cell)).collect()
+}
+
+/// The chosen one of `cells`, which differ in depth, if they are enough to choose by; or the depth at the knee.
+fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &CellFinding) -> Option<UseAdvice> {
+    let mut depths: Vec<u32> = cells.iter().map(|cell| cell.total_depth()).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let path = study.paths.iter().find(|(path, _)| path.settings == chosen.path());
+    let side_by_side = path.and_then(|(_, regimes)| regimes.parallelism);
+    let is_enough = |depth: u32, most: f64| f64::from(depth) >= AT_KNEE * most;
+    let beyond = |most: &f64| f64::from(chosen.total_depth()) > FAR_BEYOND * most;
+    if depths.len() >= FEWEST_DEPTHS && !side_by_side.is_some_and(|most| beyond(&most)) {
+        return Some(UseAdvice {
+            of,
+            cell: CellSettings::of(chosen),
+            measured: Some(rate(chosen, cells)),
+            side_by_side: None,
+        });
+    }
+    let most = side_by_side?;
+    let at_knee = cells.iter().copied().filter(|cell| is_enough(cell.total_depth(), most));
+    let measured =
+        at_knee.min_by_key(|cell| cell.total_depth()).filter(|cell| f64::from(cell.total_depth()) <= FAR_BEYOND * most);
+    let iodepth = (most * AT_KNEE / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
+    let cell = measured
+        .map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..CellSettings::of(chosen) }, CellSettings::of);
+    Some(UseAdvice { of, cell, measured: measured.map(|cell| rate(cell, cells)), side_by_side })
+}
+
+fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> UseRate {
+    let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+    UseRate {
+        mbps: cell.mbps.value,
+        iops: cell.iops,
+        share_of_best: if best > 0.0 { cell.mbps.value / best } else { 0.0 },
+        latency_ns_p99: cell.latency_ns.p99,
+        cpu_s_per_gb: cell.charged_ms_per_mb(),
+    }
+}
+
+/// Half power of the fastest reads' path (of the writes' where nothing was read), at their depth and at the least.
+fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -> Vec<HalfPowerSize> {
+    let Some(cell) = headlines.first().map(|headline| headline.cell) else { return Vec::new() };
+    let on_path = |curve: &&Curve| (curve.pattern, curve.rw, curve.cache) == (cell.pattern, cell.rw, cell.cache);
+    let sizes = |depth: u32| {
+        let at_depth = cells.iter().filter(|one| one.path() == cell.path() && one.iodepth == depth && one.usable());
+        at_depth.count()
+    };
+    let told = curves.iter().filter(on_path).filter(|curve| sizes(curve.iodepth) >= FEWEST_SIZES);
+    let least = told.clone().map(|curve| curve.iodepth).min();
+    let shown = told.filter(|curve| curve.iodepth == cell.iodepth || Some(curve.iodepth) == least);
+    let mut sizes: Vec<HalfPowerSize> = shown
+        .map(|curve| HalfPowerSize {
+            rw: curve.rw,
+            iodepth: curve.iodepth,
+            bs_bytes: curve.half_power_bs_bytes,
+            bracketed: curve.half_power_bracketed,
+        })
+        .collect();
+    sizes.sort_by_key(|size| std::cmp::Reverse(size.iodepth));
+    sizes
+}

@@ -1,0 +1,105 @@
+//! Shows how far a single run is, in one line on the terminal; it shows nothing without a terminal.
+//!
+//! A thread of its own draws the line twice a second. It asks the kernel what this process has moved, so that the
+//! measured window counts nothing for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use halfpower_spec::{Nanos, Workload};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::progress::{draw_target, line_width};
+
+/// How often the line is drawn.
+const TICK: Duration = Duration::from_millis(500);
+/// A run that is shorter is over before its line is read.
+const SHORTEST: Nanos = Nanos(2_000_000_000);
+/// Where the kernel tells what this process has moved.
+const OWN_IO: &str = "/proc/self/io";
+
+/// The line of a run, which goes away when this is dropped.
+pub struct RunProgress {
+    over: Arc<AtomicBool>,
+    drawing: Option<JoinHandle<()>>,
+}
+
+impl RunProgress {
+    /// A line for `workload` over `runtime`; none where `quiet`, or where the run is short.
+    pub fn of(workload: &Workload, runtime: Nanos, quiet: bool) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let target = draw_target(quiet || runtime < SHORTEST);
+        if target.is_hidden() {
+            return Self { over, drawing: None };
+        }
+        let bar = ProgressBar::with_draw_target(Some(100), target);
+        let style = ProgressStyle::with_template("{bar:16} {msg}").expect("the template is a constant");
+        bar.set_style(style.progress_chars("━╸─"));
+        let (cell, seen) = (workload.to_string(), Arc::clone(&over));
+        let work = move || draw(&bar, &cell, runtime, &seen);
+        // Without a thread there is no line, and the run goes on.
+        let drawing = std::thread::Builder::new().name("progress".to_string()).spawn(work).ok();
+        Self { over, drawing }
+    }
+}
+
+impl Drop for RunProgress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(drawing) = self.drawing.take() {
+            drawing.thread().unpark();
+            // A panic there was told by itself.
+            drawing.join().ok();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, cell: &str, runtime: Nanos, over: &AtomicBool) {
+    let (began, mut last, mut moved) = (Instant::now(), Instant::now(), moved_bytes());
+    while !over.load(Ordering::Relaxed) {
+        std::thread::park_timeout(TICK);
+        let (now, by_now) = (Instant::now(), moved_bytes());
+        let rate = moved.zip(by_now).map(|(before, after)| {
+            after.saturating_sub(before) as f64 / now.duration_since(last).as_secs_f64().max(1e-3) / 1e6
+        });
+        (last, moved) = (now, by_now);
+        let share = (began.elapsed().as_secs_f64() / runtime.seconds()).min(1.0);
+        bar.set_position((share * 100.0) as u64);
+        bar.set_message(
+            line(share, runtime, cell, rate).chars().take(line_width().saturating_sub(18)).collect::<String>(),
+        );
+    }
+    bar.finish_and_clear();
+}
+
+/// Such as ` 30% of 10 s  2157 MB/s  randread 4KiB, ...`.
+fn line(share: f64, runtime: Nanos, cell: &str, mbps: Option<f64>) -> String {
+    let rate = mbps.map_or(String::new(), |mbps| format!("{mbps:.0} MB/s  "));
+    format!("{:3.0}% of {:.0} s  {rate}{cell}", 100.0 * share, runtime.seconds())
+}
+
+/// Bytes that this process has had read from and written to storage; `None` where the kernel does not say.
+fn moved_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string(OWN_IO).ok()?;
+    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+    Some(of("read_bytes:")? + of("write_bytes:")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_share_and_rate() {
+        let text = line(0.304, Nanos(10_000_000_000), "randread 4KiB", Some(2157.4));
+        assert_eq!(text, " 30% of 10 s  2157 MB/s  randread 4KiB");
+        assert_eq!(line(1.0, Nanos(2_000_000_000), "read 1MiB", None), "100% of 2 s  read 1MiB");
+    }
+
+    #[test]
+    fn a_hidden_line_ends_at_once() {
+        drop(RunProgress::of(&Workload::default(), Nanos(60_000_000_000), true));
+    }
+}

@@ -1,0 +1,77 @@
+//! Lays cells out in columns, and leaves out the least important ones where the width does not hold them all.
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+/// A column: its heading, and a cell for each row.
+pub(super) struct Column {
+    heading: String,
+    cells: Vec<String>,
+    is_right: bool,
+    /// How much it matters; 0 is never left out.
+    rank: u8,
+}
+
+impl Column {
+    /// A column that is flush left; of those with a rank the highest is left out first.
+    pub fn left(heading: &str, rank: u8, cells: impl IntoIterator<Item = String>) -> Self {
+        Self { heading: heading.to_string(), cells: cells.into_iter().collect(), is_right: false, rank }
+    }
+
+    /// A column that is flush right.
+    pub fn right(heading: &str, rank: u8, cells: impl IntoIterator<Item = String>) -> Self {
+        Self { is_right: true, ..Self::left(heading, rank, cells) }
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().chain(std::iter::once(&self.heading));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    }
+
+    fn padded(&self, cell: &str) -> String {
+        let width = self.width();
+        if self.is_right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+    }
+}
+
+/// The line of headings and a line for each row, no wider than `width` unless what is never left out is.
+pub(super) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
+    columns.retain(|column| column.rank == 0 || column.cells.iter().any(|cell| !cell.is_empty()));
+    while wide(&columns) > width {
+        let Some(least) = columns.iter().map(|column| column.rank).max().filter(|rank| *rank > 0) else { break };
+        columns.retain(|column| column.rank != least);
+    }
+    let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    let line = |of: &dyn Fn(&Column) -> String| {
+        let cells: Vec<String> = columns.iter().map(of).collect();
+        cells.join(&" ".repeat(GAP)).trim_end().to_string()
+    };
+    let headings = line(&|column| column.padded(&column.heading));
+    let cells = (0..rows).map(|row| line(&|column| column.padded(column.cells.get(row).map_or("", String::as_str))));
+    std::iter::once(headings).chain(cells).collect()
+}
+
+fn wide(columns: &[Column]) -> usize {
+    columns.iter().map(Column::width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_important_column_gives_way_first() {
+        let cells = |text: &str| vec![text.to_string()];
+        let columns = || {
+            vec![
+                Column::left("NAME", 0, cells("random read")),
+                Column::right("runs", 2, cells("5")),
+                Column::right("p99", 1, cells("1.1 ms")),
+                Column::left("note", 3, cells("")),
+            ]
+        };
+        assert_eq!(lines(columns(), 80), ["NAME         runs     p99", "random read     5  1.1 ms"]);
+        assert_eq!(lines(columns(), 22), ["NAME            p99", "random read  1.1 ms"]);
+        assert_eq!(lines(columns(), 5), ["NAME", "random read"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Puts the first screen together: state, the worst warnings, how fast, what stops it, what to set.
+
+use std::path::Path;
+
+use halfpower_analyse::{CellRate, CellSettings, DirectionStop, RateRole, RateRow, Sureness};
+use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_text::format::{number, size, thousands, time_us};
+
+use super::columns::{Column, lines};
+use super::header::header;
+use super::screen::{Item, Section, Tone, cut};
+use crate::words::{alerts, first_screen};
+
+/// Lines of the screen, without the last ones that say where more is.
+const SCREEN: usize = 26;
+/// Warnings on top.
+const ALERTS: usize = 2;
+/// Lines of an experiment's answer beside walks, and where there are none.
+const LINES_BESIDE: usize = 2;
+const LINES_ALONE: usize = 6;
+
+/// The answer: what was measured, how fast, what stops it, what to set.
+pub(super) fn summary(study: &StudyFindings, width: usize) -> Vec<Section> {
+    let mut all = vec![top(study, width)];
+    if study.walked && study.runs > 0 {
+        all.extend([how_fast(study, width), stops(study, width), what_to_set(study, width)]);
+    }
+    all
+}
+
+/// The sections of the screen, without the last line.
+pub(super) fn sections(study: &StudyFindings, width: usize) -> Vec<Section> {
+    let mut all = summary(study, width);
+    let taken: usize = all.iter().map(Section::height).filter(|height| *height > 0).map(|height| height + 1).sum();
+    all.push(experiments(study, width, SCREEN.saturating_sub(taken)));
+    all
+}
+
+/// Where the warnings and the rest are, in a line.
+pub(super) fn more(study: &StudyFindings, file: Option<&Path>, width: usize) -> String {
+    let warnings = match study.warnings.len() {
+        0 => String::new(),
+        count => format!(", or --warnings ({count})"),
+    };
+    let told = |name: &str| format!("More: halfpower report {name} --full{warnings}");
+    let whole = file.map(|file| told(&file.display().to_string()));
+    cut(&whole.filter(|line| line.chars().count() <= width).unwrap_or_else(|| told("STUDY")), width)
+}
+
+fn top(study: &StudyFindings, width: usize) -> Section {
+    let alerts = alerts::alerts(study);
+    let line = |text: &String| Item::line(cut(&format!("! {text}"), width), Tone::Alert);
+    Section::new(Some(header(study, width)), alerts.iter().take(ALERTS).map(line).collect()).alone()
+}
+
+/// A line of the table of rates.
+struct RateLine {
+    name: String,
+    cell: CellSettings,
+    rate: CellRate,
+    /// Whether requests a second say more than bytes.
+    by_requests: bool,
+}
+
+fn rate_lines(row: &RateRow) -> Vec<RateLine> {
+    let by_requests = row.role != RateRole::Best;
+    let unsteady = |rate: &CellRate| if rate.steady { "" } else { "*" };
+    let name = format!("  {}{}", first_screen::row_name(&row.cell), unsteady(&row.rate));
+    let accepted = RateLine { name, cell: row.cell, rate: row.rate, by_requests };
+    let durable = row.durable.map(|rate| {
+        let name = format!("    each durable{}", unsteady(&rate));
+        RateLine { name, cell: row.cell, rate, by_requests }
+    });
+    std::iter::once(accepted).chain(durable).collect()
+}
+
+fn how_fast(study: &StudyFindings, width: usize) -> Section {
+    let rows: Vec<RateLine> = study.summary.how_fast.iter().flat_map(rate_lines).collect();
+    if rows.is_empty() {
+        let none = "  not known: no run moved bytes without errors and without a cache";
+        return Section::new(Some("HOW FAST".to_string()), vec![Item::line(none, Tone::Plain)]);
+    }
+    let of = |cell: &dyn Fn(&RateLine) -> String| rows.iter().map(cell).collect::<Vec<String>>();
+    let time = |ns: u64| time_us(ns as f64 / 1e3);
+    let figures = of(&|row| figure(row, row.by_requests));
+    let widest = figures.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let rates = rows.iter().zip(&figures).map(|(row, figure)| {
+        let pad = widest - figure.chars().count();
+        format!("{}{figure} {}", " ".repeat(pad), first_screen::reach(&row.rate.sureness))
+    });
+    let columns = vec![
+        Column::left("HOW FAST", 0, of(&|row| row.name.clone())),
+        Column::right("", 2, of(&|row| size(row.cell.bs_bytes as f64))),
+        Column::right("", 3, of(&|row| first_screen::depth(&row.cell))),
+        Column::left("", 0, rates.collect::<Vec<_>>()),
+        Column::right("", 7, of(&|row| other_figure(row))),
+        Column::right("p50", 5, of(&|row| time(row.rate.latency_ns_p50))),
+        Column::right("p99", 4, of(&|row| time(row.rate.latency_ns_p99))),
+        Column::right("runs", 6, of(&|row| row.rate.runs.to_string())),
+    ];
+    let (heading, lines) = split(lines(columns, width));
+    let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
+    Section::new(heading, items)
+}
+
+/// `34,000 IOPS` or `2,157 MB/s`, the unit as wide as the other's.
+fn figure(row: &RateLine, by_requests: bool) -> String {
+    match (row.rate.sureness.is_known(), by_requests) {
+        (false, _) => "not known".to_string(),
+        (true, true) => format!("{} IOPS", thousands(row.rate.iops.value)),
+        (true, false) => format!("{} MB/s", number(row.rate.mbps.value)),
+    }
+}
+
+fn other_figure(row: &RateLine) -> String {
+    if row.rate.sureness.is_known() { figure(row, !row.by_requests) } else { String::new() }
+}
+
+/// What the marks in the table mean, and how long it takes to know what is not known.
+fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
+    let unsteady = rows.iter().any(|row| !row.rate.steady).then(|| "* not steady within its runs".to_string());
+    let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
+    let alone = alone.then(|| "\u{b1}? a single run: nothing tells how far it is off".to_string());
+    let open = rows.iter().filter_map(|row| match row.rate.sureness {
+        Sureness::Unknown { more_seconds } => Some(more_seconds),
+        _ => None,
+    });
+    let longest = open.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
+    [unsteady, alone, longest.map(first_screen::not_known)].into_iter().flatten()
+}
+
+fn stops(study: &StudyFindings, width: usize) -> Section {
+    let sentence = |stop: &DirectionStop| {
+        let lead = format!("  {:<8}", format!("{}s", stop.rw));
+        Item::sentence(&lead, &first_screen::stop(stop), width, Tone::Plain)
+    };
+    let items = study.summary.stops.iter().map(sentence).collect();
+    Section::new(Some("WHAT STOPS IT".to_string()), items)
+}
+
+fn what_to_set(study: &StudyFindings, width: usize) -> Section {
+    let told = &study.summary.what_to_set;
+    let rows: Vec<[String; 3]> = told.uses.iter().map(first_screen::advice).collect();
+    let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
+    let uses = column(0).into_iter().map(|text| format!("  {text}"));
+    let columns = vec![
+        Column::left("", 0, uses.collect::<Vec<_>>()),
+        Column::left("", 0, column(1)),
+        Column::left("", 1, column(2)),
+    ];
+    let (_, lines) = split(lines(columns, width));
+    let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    if rows.is_empty() && !study.summary.how_fast.is_empty() {
+        let none = "no advice yet: no block size has three depths measured; a larger --budget brings them";
+        items.push(Item::sentence("  ", none, width, Tone::Plain));
+    }
+    items
+        .extend(first_screen::half_power(&told.half_power).map(|text| Item::sentence("  ", &text, width, Tone::Plain)));
+    Section::new(Some("WHAT TO SET".to_string()), items)
+}
+
+/// What each experiment answered, as far as `room` holds it.
+fn experiments(study: &StudyFindings, width: usize, room: usize) -> Section {
+    let most = if study.walked { LINES_BESIDE } else { LINES_ALONE };
+    let item = |experiment: &ExperimentSection| {
+        let lead = format!("  {:<11} ", experiment.experiment.word());
+        let answer = if experiment.ran { experiment.answer.as_str() } else { "not run; the page says why" };
+        let mut item = Item::sentence(&lead, answer, width, Tone::Plain);
+        if item.lines.len() > most {
+            item.lines.truncate(most);
+            let last = item.lines.last_mut().expect("some lines stay");
+            *last = cut(&format!("{last} ..."), width);
+        }
+        item
+    };
+    let ran_first =
+        study.experiments.iter().filter(|one| one.ran).chain(study.experiments.iter().filter(|one| !one.ran));
+    let items: Vec<Item> = ran_first.map(item).collect();
+    let heights = items.iter().scan(0, |sum, item| {
+        *sum += item.lines.len();
+        Some(*sum)
+    });
+    let shown = heights.take_while(|height| *height < room.max(LINES_ALONE)).count().max(1);
+    let hidden = items.len().saturating_sub(shown);
+    let mut items: Vec<Item> = items.into_iter().take(shown).collect();
+    if hidden > 0 {
+        items.push(Item::line(format!("  ... and {hidden} more: --full"), Tone::Plain));
+    }
+    Section::new(Some("EXPERIMENTS".to_string()), items)
+}
+
+fn split(lines: Vec<String>) -> (Option<String>, Vec<String>) {
+    let mut lines = lines.into_iter();
+    (lines.next(), lines.collect())
+}

@@ -1,0 +1,63 @@
+//! Writes the first line: what was measured, where, how long, and the state of it.
+
+use halfpower_analyse::Findings;
+use halfpower_text::format::{number, thousands};
+
+use super::screen::cut;
+use crate::words::state;
+
+/// Fewest characters of a target that are still of use.
+const LEAST_TARGET: usize = 16;
+/// Spaces between two parts.
+const GAP: usize = 2;
+
+/// Such as `/srv/data  ext4 on vda (virtio)  2 x AMD EPYC  120 s, 533 runs  NOISY`, the state flush right.
+///
+/// Where there is no room the machine goes first, then the transport, the place and the time; the target is cut.
+pub(super) fn header(findings: &Findings, width: usize) -> String {
+    let state = state::word(&findings.summary.state);
+    let (place, short_place) = (place(findings, true), place(findings, false));
+    let (machine, amount) = (machine(findings), amount(findings));
+    let forms: [&[&str]; 5] =
+        [&[&place, &machine, &amount], &[&place, &amount], &[&short_place, &amount], &[&amount], &[]];
+    let room = width.saturating_sub(state.chars().count() + GAP);
+    let taken = |parts: &[&str]| parts.iter().map(|part| part.chars().count() + GAP).sum::<usize>();
+    let target = findings.target.chars().count();
+    let is_room = |parts: &&&[&str]| room >= taken(parts) + target.min(LEAST_TARGET);
+    let with_whole_target = forms.iter().find(|parts| room >= taken(parts) + target);
+    let parts = with_whole_target.or_else(|| forms.iter().find(is_room)).map_or(&[][..], |parts| parts);
+    let target = cut(&findings.target, room.saturating_sub(taken(parts)).max(4));
+    let told = std::iter::once(target.as_str()).chain(parts.iter().copied()).filter(|part| !part.is_empty());
+    let left = told.collect::<Vec<_>>().join(&" ".repeat(GAP));
+    let fill = width.saturating_sub(left.chars().count() + state.chars().count()).max(GAP);
+    format!("{left}{}{state}", " ".repeat(fill))
+}
+
+/// `ext4 on vda (virtio)`.
+fn place(findings: &Findings, with_transport: bool) -> String {
+    let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
+    let device = findings.device.as_ref().map(|device| {
+        let transport = device.transport.as_ref().filter(|kind| with_transport && !device.name.starts_with(*kind));
+        transport.map_or(device.name.clone(), |kind| format!("{} ({kind})", device.name))
+    });
+    match (filesystem, device) {
+        (Some(filesystem), Some(device)) => format!("{filesystem} on {device}"),
+        (one, other) => one.or(other).unwrap_or_default(),
+    }
+}
+
+/// `2 x AMD EPYC 9R14`, without what says nothing.
+fn machine(findings: &Findings) -> String {
+    let machine = &findings.machine;
+    let model = machine.cpu_model.split('@').next().unwrap_or_default();
+    let empty = ["(R)", "(TM)", "(r)", "(tm)", "Processor", "CPU"];
+    let model = empty.iter().fold(model.to_string(), |model, word| model.replace(word, " "));
+    let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
+    if model.is_empty() { String::new() } else { format!("{} x {model}", machine.cpus) }
+}
+
+/// `120 s, 533 runs`.
+fn amount(findings: &Findings) -> String {
+    let runs = if findings.runs == 1 { "run" } else { "runs" };
+    format!("{} s, {} {runs}", number(findings.seconds), thousands(findings.runs as f64))
+}

@@ -1,0 +1,216 @@
+//! Names the rows of the first screen: rates, what stops a direction, what to set.
+
+use halfpower_analyse::{
+    Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, HalfPowerSize, KnownLimit, ProcessorsOf, StopDoubt,
+    StopTest, StoppedBy, Sureness, Use, UseAdvice,
+};
+use halfpower_spec::{Bytes, Pattern};
+use halfpower_text::{cache_word, format};
+
+use super::levels;
+
+/// A path as the first column of a row: `random read`, `seq. write buffered`.
+pub(crate) fn row_name(cell: &CellSettings) -> String {
+    let pattern = match cell.pattern {
+        Pattern::Sequential => "seq.",
+        Pattern::Random => "random",
+    };
+    let cache = match cell.cache {
+        halfpower_spec::Cache::Device => String::new(),
+        cache => format!(" {}", cache_word(cache).trim_end_matches(" direct")),
+    };
+    format!("{pattern} {}{cache}", cell.rw)
+}
+
+/// `32 deep`, or `4 x 32 deep` of four threads.
+pub(crate) fn depth(cell: &CellSettings) -> String {
+    let threads = if cell.threads > 1 { format!("{} x ", cell.threads) } else { String::new() };
+    format!("{threads}{} deep", cell.iodepth)
+}
+
+/// How well a rate is known, to stand after it: `±4%`, `±?` of a single run; nothing where it is not known.
+pub(crate) fn reach(sureness: &Sureness) -> String {
+    match sureness {
+        // An interval narrower than this is luck.
+        Sureness::Within { share } => format!("\u{b1}{:.0}%", (100.0 * share).max(1.0)),
+        Sureness::SingleRun => "\u{b1}?".to_string(),
+        Sureness::Unknown { .. } => String::new(),
+    }
+}
+
+/// A span of measuring that is still to come: `40 s`, `8 min`, `3 h`.
+pub(crate) fn about(seconds: f64) -> String {
+    match seconds {
+        short if short < 90.0 => format!("{:.0} s", short.ceil()),
+        long if long < 5400.0 => format!("{:.0} min", (long / 60.0).ceil()),
+        longer => format!("{:.0} h", (longer / 3600.0).ceil()),
+    }
+}
+
+/// That a figure is not known, and what it takes: `not known; needs about 8 min`.
+pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
+    match more_seconds {
+        Some(seconds) => format!("not known; needs about {} more", about(seconds)),
+        None => "not known; its runs differ too much".to_string(),
+    }
+}
+
+/// What stops a direction, in a line or two without a full stop.
+pub(crate) fn stop(stop: &DirectionStop) -> String {
+    let told = match &stop.doubt {
+        Some(doubt) => format!("unknown: {}", doubted(doubt)),
+        None => known(&stop.bottleneck) + &small_requests(&stop.bottleneck),
+    };
+    stop.test.as_ref().map_or(told.clone(), |test| format!("{told}. Test: {}", test_flags(test)))
+}
+
+fn doubted(doubt: &StopDoubt) -> String {
+    match doubt {
+        StopDoubt::FasterThanReads => "faster than reads, so perhaps a host's cache".to_string(),
+        StopDoubt::Contradicted { device_share } => {
+            format!("the device moved only {} of the bytes, a cache the rest", format::percent(*device_share))
+        }
+        StopDoubt::RateUnknown { more_seconds: Some(seconds) } => {
+            format!("runs differ too much; needs about {} more", about(*seconds))
+        }
+        StopDoubt::RateUnknown { more_seconds: None } => "runs differ too much".to_string(),
+        StopDoubt::OneDepth => "no other depth was measured".to_string(),
+    }
+}
+
+/// The flags of a study that would tell.
+pub(crate) fn test_flags(test: &StopTest) -> String {
+    match test {
+        StopTest::LargerSpan { size_bytes } => format!("--size {} --budget 10m", Bytes(*size_bytes)),
+        StopTest::Deeper { iodepth } => format!("--iodepth 1..{}", iodepth.next_power_of_two()),
+    }
+}
+
+fn known(bottleneck: &Bottleneck) -> String {
+    let level = bottleneck.level.as_ref().map_or("unknown", levels::short_name);
+    match &bottleneck.stopped_by {
+        StoppedBy::NothingMeasured | StoppedBy::OnlyCached | StoppedBy::NothingMoved => "unknown".to_string(),
+        StoppedBy::SharedPath { .. } => format!("the {level}: its members do not add up"),
+        StoppedBy::KnownRate { limit, limit_mbps, share, .. } => {
+            let how = match limit {
+                KnownLimit::Attainable => "that get through it",
+                KnownLimit::Advertised => "that it advertises",
+                KnownLimit::SeenOnSharedPath => "that were seen on it",
+            };
+            format!("the {level}: {} of the {} {how}", format::percent(*share), format::mbps(*limit_mbps))
+        }
+        StoppedBy::KnownRequests { limit_iops, share, .. } => {
+            format!("the {level}: {} of the {} that it admits", format::percent(*share), format::iops(*limit_iops))
+        }
+        StoppedBy::FullProcessor { processors_of, processors, share } => {
+            let busy = format::percent(*share);
+            match (processors_of, *processors as u64) {
+                (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy} busy"),
+                (ProcessorsOf::Threads, 0 | 1) => {
+                    format!("the processor: its one thread is {busy} busy. Test: --threads 2")
+                }
+                (ProcessorsOf::Threads, all) => {
+                    format!("the processors: the {all} that its threads can use are {busy} busy")
+                }
+            }
+        }
+        StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => {
+            let near = match ceiling {
+                Ceiling::Bytes => format::mbps(*rate),
+                Ceiling::Requests => format::iops(*rate),
+            };
+            let whose = if *virtualised { "the device or the hypervisor" } else { "the device or its controller" };
+            format!("{whose}: no more than {near}, whatever is set")
+        }
+        StoppedBy::Parallelism { side_by_side: most, .. } => format!("the {level}: {}", side_by_side(*most)),
+        StoppedBy::NoGainFromDepth { iodepth, .. } => format!("the {level}: depth beyond {iodepth} adds nothing"),
+        StoppedBy::RequestTime { deeper, .. } => request_time(bottleneck, *deeper),
+    }
+}
+
+/// `about 6 requests go side by side`.
+fn side_by_side(most: f64) -> String {
+    match most.round() as u64 {
+        0 | 1 => "requests go one at a time".to_string(),
+        more => format!("about {more} requests go side by side"),
+    }
+}
+
+fn request_time(bottleneck: &Bottleneck, deeper: Option<DepthGain>) -> String {
+    match deeper.zip(bottleneck.fastest) {
+        Some((DepthGain { from_iodepth, gain }, fastest)) => format!(
+            "the time of each request: {} deep still gave {} more than {from_iodepth}",
+            fastest.cell.iodepth,
+            format::percent(gain)
+        ),
+        None => "the time of each request".to_string(),
+    }
+}
+
+fn small_requests(bottleneck: &Bottleneck) -> String {
+    bottleneck
+        .request_ceiling
+        .map_or(String::new(), |ceiling| format!("; small requests end at {}", format::iops(ceiling.iops)))
+}
+
+/// A piece of advice as three columns: the use, the settings, what they give.
+pub(crate) fn advice(advice: &UseAdvice) -> [String; 3] {
+    let cell = &advice.cell;
+    let bs = format::size(cell.bs_bytes as f64);
+    let (of, settings) = match advice.of {
+        Use::Database => (format!("databases, {bs}"), format!("{}, {}", cache_word(cell.cache), depth(cell))),
+        Use::BulkRead => ("copy, reading".to_string(), in_bulk(cell, &bs)),
+        Use::BulkWrite => ("copy, writing".to_string(), in_bulk(cell, &bs)),
+    };
+    let measured = advice.measured.map(|rate| match advice.of {
+        Use::Database => format!(
+            "{} of the best, p99 {}",
+            format::percent(rate.share_of_best.min(1.0)),
+            format::time_ns(rate.latency_ns_p99 as f64)
+        ),
+        _ => format!("{}, {} s CPU/GB", format::mbps(rate.mbps), format::two_digits(rate.cpu_s_per_gb)),
+    });
+    let knee = advice.side_by_side.map(side_by_side);
+    [of, settings, knee.or(measured).unwrap_or_default()]
+}
+
+fn in_bulk(cell: &CellSettings, bs: &str) -> String {
+    format!("{}, {bs}, {}", cache_word(cell.cache), depth(cell))
+}
+
+/// Where half power lies: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep`; nothing where it is not known.
+pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
+    let one = |size: &HalfPowerSize| {
+        let or_less = if size.bracketed { "" } else { " or less" };
+        format!("{}{or_less} at {} deep", format::size(size.bs_bytes as f64), size.iodepth)
+    };
+    let told: Vec<String> = sizes.iter().map(one).collect();
+    (!told.is_empty()).then(|| format!("half the peak from {}", told.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_sureness_are_short() {
+        assert_eq!([about(12.2), about(480.0), about(7300.0)], ["13 s", "8 min", "3 h"]);
+        assert_eq!(reach(&Sureness::Within { share: 0.0371 }), "\u{b1}4%");
+        assert_eq!(reach(&Sureness::Unknown { more_seconds: None }), "");
+        assert_eq!(not_known(Some(480.0)), "not known; needs about 8 min more");
+    }
+
+    #[test]
+    fn half_power_is_said_at_each_depth() {
+        let at = |iodepth, bs_bytes, bracketed| HalfPowerSize {
+            rw: halfpower_spec::Direction::Read,
+            iodepth,
+            bs_bytes,
+            bracketed,
+        };
+        let sizes = [at(16, 16 << 10, true), at(1, 512 << 10, false)];
+        let text = "half the peak from 16 KiB at 16 deep, 512 KiB or less at 1 deep";
+        assert_eq!(half_power(&sizes).as_deref(), Some(text));
+        assert_eq!(half_power(&[]), None);
+    }
+}

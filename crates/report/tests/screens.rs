@@ -1,0 +1,283 @@
+//! Checks the first screen of twelve studies at 80 and at 120 columns against kept texts.
+//!
+//! `HALFPOWER_GOLDEN=write cargo test -p halfpower-report screens` writes them anew, to be looked at.
+
+use halfpower_experiments::{PlanRequest, StudyFindings, analyse};
+use halfpower_record::{Capabilities, Device, Environment, FileSystem, Level, Machine, Record, TargetKind};
+use halfpower_report::{Style, terminal, terminal_full, warnings_text};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Pass, Question, Rate, Workload};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::built::{disk, normal, record_at, study};
+use crate::text::assert_golden;
+
+/// Lines of a screen, with the one that names the files.
+const SCREEN: usize = 30;
+
+/// Where the studies were made: a file system on a virtual disk.
+fn environment() -> Environment {
+    let machine = Machine {
+        kernel: "6.8.0".into(),
+        cpu_model: "AMD EPYC 7R13 Processor".into(),
+        cpus: 2,
+        virtualised: Some("kvm".into()),
+        ..Machine::default()
+    };
+    let filesystem = Some(FileSystem { kind: "ext4".into(), ..FileSystem::default() });
+    let device = Some(Device {
+        name: "vda".into(),
+        transport: Some("virtio".into()),
+        size: Bytes(200 << 30),
+        ..Device::default()
+    });
+    let capabilities = Capabilities {
+        kind: TargetKind::Folder,
+        span: Bytes(1 << 30),
+        members: 1,
+        direct_unit: Some(Bytes(512)),
+        ..Capabilities::default()
+    };
+    Environment { machine, filesystem, device, capabilities, ..Environment::default() }
+}
+
+fn question() -> Question {
+    Question {
+        bs: [4, 8, 64, 256, 1024].map(|kib| Bytes(kib << 10)).into(),
+        iodepth: vec![1, 4, 16, 32],
+        cache: vec![Cache::Device],
+        ..Question::about("/srv/data")
+    }
+}
+
+/// Records whose bytes the device counted itself.
+fn witnessed(mut records: Vec<Record>, device_share: f64) -> Vec<Record> {
+    for record in &mut records {
+        let ours = record.cpu.ios * record.run.workload.bs.0;
+        record.noise.device_bytes = Some((ours as f64 * device_share) as u64);
+    }
+    records
+}
+
+const DISK: &str = "fixed=80us,rate=500MB/s,disks=4,shared=1600MB/s,noise=2%,cpu_fixed=6us,cpu_per_kib=15ns";
+
+fn quiet() -> StudyFindings {
+    let mut records = study(&disk(DISK), &question());
+    let durable: Vec<Record> = records
+        .iter()
+        .filter(|record| record.run.workload.rw.writes() && record.run.pass == Pass::Plain)
+        .map(|record| {
+            let mut durable = record.clone();
+            durable.run.workload.cache = Cache::None;
+            durable.elapsed_ns *= 4;
+            durable.series.step_ns *= 4;
+            durable
+        })
+        .collect();
+    records.extend(durable);
+    analyse(&question(), &environment(), &witnessed(records, 1.0))
+}
+
+fn noisy() -> StudyFindings {
+    let noisy = disk(&DISK.replace("noise=2%", "noise=30%"));
+    let mut records = witnessed(study(&noisy, &question()), 1.0);
+    for record in records.iter_mut().filter(|record| record.run.workload.iodepth > 4) {
+        record.noise.device_bytes = record.noise.device_bytes.map(|bytes| bytes / 5 * 6);
+    }
+    analyse(&question(), &environment(), &records)
+}
+
+fn unfinished() -> StudyFindings {
+    let records = witnessed(study(&disk(DISK), &question()), 1.0);
+    let first = |record: &Record| record.run.repeat == 0 && record.run.workload.iodepth != 4;
+    let records: Vec<Record> = records.into_iter().filter(first).collect();
+    analyse(&question(), &environment(), &records).cut_short(0.304)
+}
+
+fn cached() -> StudyFindings {
+    let records = witnessed(study(&disk("fixed=5us,rate=6GB/s,disks=4,noise=2%"), &question()), 0.03);
+    analyse(&question(), &environment(), &records)
+}
+
+fn simulated() -> StudyFindings {
+    let constants = "fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s";
+    let machine = Machine { kernel: Machine::VIRTUAL.into(), cpus: 1, ..Machine::default() };
+    let capabilities = Capabilities { kind: TargetKind::Simulated, ..environment().capabilities };
+    let environment = Environment { machine, capabilities, ..Environment::default() };
+    let question = Question { target: format!("sim:{constants}"), ..question() };
+    analyse(&question, &environment, &study(&disk(constants), &question))
+}
+
+fn one_way(rw: Direction) -> StudyFindings {
+    let question = Question { directions: vec![rw], ..question() };
+    analyse(&question, &environment(), &witnessed(study(&disk(DISK), &question), 1.0))
+}
+
+fn in_memory() -> StudyFindings {
+    let filesystem = Some(FileSystem { kind: "tmpfs".into(), ..FileSystem::default() });
+    let capabilities = Capabilities { direct_unit: None, ..environment().capabilities };
+    let notes = vec!["tmpfs takes no direct I/O, so that every run was buffered.".to_string()];
+    let environment = Environment { filesystem, device: None, capabilities, notes, ..environment() };
+    let question = Question { target: "/dev/shm".into(), cache: vec![Cache::Both], ..question() };
+    analyse(&question, &environment, &study(&disk("fixed=900ns,rate=9GB/s,noise=3%"), &question))
+}
+
+fn throttled() -> StudyFindings {
+    let limit = |direction, mbps: f64, iops| Level {
+        name: "cgroup limit".into(),
+        pap: Some(Rate(mbps * 1e6)),
+        pap_iops: Some(iops),
+        direction: Some(direction),
+        source: "io.max of /sys/fs/cgroup/lab".into(),
+        ..Level::default()
+    };
+    let levels = vec![limit(Direction::Read, 200.0, 9000.0), limit(Direction::Write, 100.0, 9000.0)];
+    let environment = Environment { levels, ..environment() };
+    let of = |rw, rate: &str| {
+        let question = Question { directions: vec![rw], ..question() };
+        study(&disk(&format!("fixed=80us,rate=500MB/s,disks=4,shared={rate},iops=9000,noise=1%")), &question)
+    };
+    let records = [of(Direction::Read, "196MB/s"), of(Direction::Write, "98MB/s")].concat();
+    analyse(&question(), &environment, &witnessed(records, 1.0))
+}
+
+/// Four disks behind a link, driven one by one and together.
+fn scaling() -> StudyFindings {
+    let experiments = vec![Experiment::Scaling, Experiment::Mirror];
+    let question = Question { target: "each:/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd".into(), experiments, ..question() };
+    let capabilities = Capabilities { members: 4, kind: TargetKind::Device, ..environment().capabilities };
+    let environment = Environment { capabilities, filesystem: None, device: None, ..environment() };
+    let request = PlanRequest { question: &question, environment: &environment };
+    let cells = halfpower_experiments::plan(Experiment::Scaling, &request).unwrap();
+    let (one, mut random) = (disk("fixed=80us,rate=200MB/s"), Xoshiro256PlusPlus::seed_from_u64(1));
+    let mut rates = |workload: &Workload| {
+        let members = f64::from(workload.options.members.max(1));
+        let alone = if workload.rw.pattern() == halfpower_spec::Pattern::Sequential { 190.0 } else { 12.0 };
+        (alone * members).min(520.0) * (1.0 + 0.01 * normal(&mut random))
+    };
+    let mut records = Vec::new();
+    for cell in cells {
+        for repeat in 0..3 {
+            let mut record = record_at(&one, cell.workload, repeat, Pass::Plain, rates(&cell.workload) * 1e6);
+            record.run.experiment = Some(Experiment::Scaling);
+            records.push(record);
+        }
+    }
+    analyse(&question, &environment, &records)
+}
+
+fn one_run() -> StudyFindings {
+    let question = Question { repeats: 1, bs: vec![Bytes(4096)], iodepth: vec![1, 32], ..question() };
+    analyse(&question, &environment(), &witnessed(study(&disk(DISK), &question), 1.0))
+}
+
+fn failed() -> StudyFindings {
+    let mut records = study(&disk(DISK), &question());
+    for record in &mut records {
+        (record.bytes, record.ios) = (0, 0);
+        record.errors = [("EIO".to_string(), 12)].into();
+    }
+    analyse(&question(), &environment(), &records)
+}
+
+fn printed(study: &StudyFindings, width: usize) -> String {
+    let (mut out, style) = (Vec::new(), Style { width, colour: false });
+    terminal(study, Some("study.halfpower".as_ref()), &style, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The screen of a study: as it was at 80 and 120 columns, never too wide or too long, and with its state on top.
+fn assert_screen(name: &str, state: &str, study: &StudyFindings) {
+    for width in [80, 120] {
+        let text = printed(study, width);
+        assert!(text.lines().next().unwrap().ends_with(state), "{text}");
+        assert!(text.lines().count() <= SCREEN, "{} lines of {name}:\n{text}", text.lines().count());
+        assert_golden(&format!("screens/{name}-{width}.txt"), &text);
+    }
+    for width in [40, 60, 80, 100, 120] {
+        let widest = printed(study, width).lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width, "{widest} columns of {width}:\n{}", printed(study, width));
+    }
+    let (mut out, style) = (Vec::new(), Style { width: 80, colour: false });
+    terminal_full(study, &style, &mut out).unwrap();
+    warnings_text(study, &style, &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_quiet_study() {
+    assert_screen("quiet", "QUIET", &quiet());
+}
+
+#[test]
+fn a_noisy_study() {
+    assert_screen("noisy", "NOISY", &noisy());
+}
+
+#[test]
+fn an_unfinished_study() {
+    assert_screen("unfinished", "UNFINISHED 30%", &unfinished());
+}
+
+#[test]
+fn a_study_that_a_cache_answered() {
+    assert_screen("cached", "CACHED", &cached());
+}
+
+#[test]
+fn a_simulated_study() {
+    assert_screen("simulated", "SIMULATED", &simulated());
+}
+
+#[test]
+fn a_study_of_writes_alone() {
+    let study = one_way(Direction::Write);
+    assert_screen("write-only", "QUIET", &study);
+    assert!(!printed(&study, 80).contains("reads "), "nothing is said of what was not asked");
+}
+
+#[test]
+fn a_study_of_reads_alone() {
+    assert_screen("read-only", "QUIET", &one_way(Direction::Read));
+}
+
+#[test]
+fn a_study_of_a_file_system_in_memory() {
+    assert_screen("tmpfs", "MEMORY", &in_memory());
+}
+
+#[test]
+fn a_throttled_study() {
+    assert_screen("throttled", "QUIET", &throttled());
+}
+
+#[test]
+fn a_study_of_other_experiments() {
+    assert_screen("scaling", "QUIET", &scaling());
+}
+
+#[test]
+fn a_study_with_a_single_run_a_cell() {
+    assert_screen("one-run", "QUIET", &one_run());
+}
+
+#[test]
+fn a_study_of_which_every_request_failed() {
+    assert_screen("failed", "FAILED", &failed());
+}
+
+#[test]
+fn figures_that_mean_nothing_are_not_shown() {
+    let mut records = witnessed(study(&disk(DISK), &question()), 1.0);
+    for record in records.iter_mut().filter(|record| record.run.workload.rw.writes()) {
+        let factor = [1, 9, 4][record.run.repeat as usize % 3];
+        record.elapsed_ns *= factor;
+        record.series.step_ns *= factor;
+    }
+    let text = printed(&analyse(&question(), &environment(), &records), 80);
+    let of_write = |line: &&str| line.trim_start().starts_with("random write") || line.contains("seq. write");
+    assert!(text.lines().filter(of_write).all(|line| line.contains("not known")), "{text}");
+    assert!(text.contains("NOISY") && text.contains("not known; needs about"), "{text}");
+    let huge = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().is_ok_and(|n| n > 100.0);
+    assert!(!text.split_whitespace().any(|word| word.ends_with('%') && huge(word)), "{text}");
+}
