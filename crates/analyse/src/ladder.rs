@@ -14,6 +14,9 @@ use crate::{
 /// Share of an advertised peak from which on the level that advertises it is the limit.
 pub(crate) const AT_PEAK: f64 = 0.9;
 
+/// How far a limit that was measured may be from the advertised one that it is.
+const ABOVE_KNOWN: f64 = 0.1;
+
 /// The path's levels, with the data sheet's figure (`--peak`) at the device, where one was given.
 pub fn levels(question: &Question, environment: &Environment) -> Vec<PathLevel> {
     let mut levels: Vec<PathLevel> = environment.levels.iter().map(PathLevel::of).collect();
@@ -52,6 +55,27 @@ pub(crate) fn with_measured_memory(levels: &mut [PathLevel], measured: &Measured
     for level in levels.iter_mut().filter(|level| level.id.kind == LevelKind::Memory && level.pap.is_none()) {
         level.pap = Some(Rate(copy.mbps * 1e6));
         level.source = LevelSource::MemoryCopy(copy);
+    }
+}
+
+/// Adds the limits whose credit was spent before the medium, but for those that a level already advertises.
+pub(crate) fn with_sustained_limits(levels: &mut Vec<PathLevel>, measured: &MeasuredCeilings) {
+    for limit in &measured.sustained {
+        let is_known = |level: &PathLevel| {
+            let near = |known: Option<f64>, seen: Option<f64>| {
+                known.zip(seen).is_some_and(|(known, seen)| (seen / known - 1.0).abs() <= ABOVE_KNOWN)
+            };
+            near(level.pap_mbps(limit.rw), limit.mbps) || near(level.pap_iops, limit.iops)
+        };
+        if levels.iter().any(is_known) {
+            continue;
+        }
+        let id = LevelId { direction: Some(limit.rw), ..LevelId::of(LevelKind::SustainedLimit) };
+        let rate = limit.mbps.map(|mbps| Rate(mbps * 1e6));
+        let medium = medium(levels, limit.rw);
+        let place = levels.iter().position(|level| level.id == medium).unwrap_or(levels.len());
+        let level = PathLevel::unlimited(id, LevelSource::Sustained(*limit));
+        levels.insert(place, PathLevel { pap: rate, attainable: rate, pap_iops: limit.iops, ..level });
     }
 }
 

@@ -4,7 +4,7 @@ use halfpower_record::Level;
 use halfpower_spec::{Direction, Rate};
 use serde::Serialize;
 
-use crate::{LinkCeiling, MemoryCopy, SharedCeiling};
+use crate::{LinkCeiling, MemoryCopy, SharedCeiling, SustainedLimit};
 
 /// Which level of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -24,6 +24,8 @@ pub enum LevelKind {
     ControllerAndLink,
     /// What members side by side share.
     SharedPath,
+    /// A limit whose credit was spent.
+    SustainedLimit,
     /// A limit that shows in the results alone.
     UnnamedCeiling,
     /// Any other part of the path; the environment has its name.
@@ -63,6 +65,8 @@ pub enum LevelSource {
     },
     /// The experiment `scaling` measured it: members together.
     Members(SharedCeiling),
+    /// The experiment `credit` measured it: what went on.
+    Sustained(SustainedLimit),
 }
 
 /// A level and the limits that are known of it.

@@ -82,7 +82,7 @@ pub use ladder::levels;
 pub use levels::{LevelFinding, LevelId, LevelKind, LevelSource, PathLevel};
 pub use limits::limits;
 pub use mean::{mean, median, some_mean};
-pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedCeiling};
+pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedCeiling, SustainedLimit};
 pub use path::peak;
 pub use settings::{CellSettings, PathSettings};
 pub use steady::{Burst, Steadiness, judge};
@@ -117,6 +117,7 @@ pub fn analyse(
 ) -> Findings {
     let mut levels = levels(question, environment);
     ladder::with_measured_memory(&mut levels, measured);
+    ladder::with_sustained_limits(&mut levels, measured);
     let gathered = cells::gather(&levels, records);
     let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
     let paths = paths(&cells);

@@ -11,6 +11,19 @@ pub struct MeasuredCeilings {
     pub link: Option<LinkCeiling>,
     /// What members side by side share; one for each direction in which they were seen to.
     pub shared: Vec<SharedCeiling>,
+    /// What limits sustain; one for each direction in which one was seen.
+    pub sustained: Vec<SustainedLimit>,
+}
+
+/// What a limit sustains once its credit is spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SustainedLimit {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Throughput in MB/s, where bytes are limited.
+    pub mbps: Option<f64>,
+    /// Requests a second, where they are limited.
+    pub iops: Option<f64>,
 }
 
 /// The fastest copy of memory by the most threads.

@@ -15,6 +15,7 @@ mod built;
 #[cfg(test)]
 mod built_study;
 mod burst;
+mod credit;
 mod data;
 mod durability;
 mod engines;
@@ -49,6 +50,8 @@ pub use buffered::cost::{BufferedCostRow, Cheaper};
 pub use buffered::rows::BufferedRow;
 pub use burst::answer::{AfterAPause, BurstAnswer, LinkRate, MembersTogether, PauseVerdict};
 pub use burst::rows::{BurstRow, Hit, HitRow, OverheadRow};
+pub use credit::answer::{CreditAnswer, LimitCounts, LimitFinding};
+pub use credit::rows::{CreditRow, CreditSpent, LimitSlices};
 pub use durability::answer::{
     DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, SharedFlush, WithoutWriteCache,
 };

@@ -4,7 +4,7 @@ use halfpower_analyse::{MeasuredCeilings, SharedCeiling};
 use halfpower_spec::Direction;
 
 use crate::table::ExperimentRows;
-use crate::{burst, memory, scaling};
+use crate::{burst, credit, memory, scaling};
 
 /// What the experiments have measured of the path's ceilings.
 pub(crate) fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
@@ -13,5 +13,6 @@ pub(crate) fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
         memory: memory::measured_copy(&rows.memory.memory),
         link: burst::measured_link(&rows.burst.burst),
         shared: Direction::ALL.iter().filter_map(shared).collect(),
+        sustained: credit::sustained(&rows.credit.credit),
     }
 }

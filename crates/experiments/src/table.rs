@@ -84,6 +84,7 @@ experiments! {
     Streams in streams,
     Anatomy in anatomy,
     Price in price,
+    Credit in credit,
 }
 
 /// What an experiment found, as numbers, in words and in pictures.

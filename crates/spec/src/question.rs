@@ -45,6 +45,8 @@ words! {
     Anatomy = "anatomy",
     /// Bytes and accesses for the money.
     Price = "price",
+    /// What a limit lets through at once after a rest, and what it sustains.
+    Credit = "credit",
 }
 
 impl Experiment {
@@ -55,6 +57,11 @@ impl Experiment {
             Self::Random => Some(Pattern::Random),
             _ => None,
         }
+    }
+
+    /// Whether a change of rate within a run is what it looks for.
+    pub fn looks_for_change(self) -> bool {
+        self == Self::Credit
     }
 
     /// The one of these two that walks this order.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use halfpower_analyse::judge;
 use halfpower_measure::{MeasureError, TargetBackend};
 use halfpower_record::{DiscardReason, LeftOut, Record, RecordError, StudyFile};
-use halfpower_spec::{Nanos, Question, Run};
+use halfpower_spec::{Experiment, Nanos, Question, Run};
 
 use crate::planner::Step;
 use crate::study_program::StudyProgram;
@@ -34,10 +34,11 @@ pub struct SoFar {
 }
 
 /// Measures `run`; where its series is not steady, once more in a window twice as long, which then stands for the run.
-/// What went wrong in the first window is kept.
+/// What went wrong in the first window is kept. An experiment that looks for a change of rate wants the run as it is.
 fn measure_steadily(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     let first = halfpower_measure::measure(backend, run, stop)?;
-    if judge(&first.series).steady {
+    let looks_for_change = run.experiment.is_some_and(Experiment::looks_for_change);
+    if looks_for_change || judge(&first.series).steady {
         return Ok(first);
     }
     let longer = Run { runtime: Nanos(run.runtime.0 * EXTENDED), ..*run };

@@ -22,6 +22,7 @@ pub(crate) fn short_name(id: &LevelId) -> &str {
         LevelKind::DataSheet => "data sheet",
         LevelKind::ControllerAndLink => "controller and link",
         LevelKind::SharedPath => "shared path",
+        LevelKind::SustainedLimit => "sustained limit",
         LevelKind::UnnamedCeiling => "unnamed ceiling",
         LevelKind::Part => id.name.as_deref().unwrap_or("unnamed part"),
     }
@@ -55,6 +56,12 @@ pub(crate) fn source(source: &LevelSource) -> String {
             shared.rw,
             format::mbps(shared.alone_mbps)
         ),
+        LevelSource::Sustained(limit) => {
+            let bytes = limit.mbps.map(format::mbps);
+            let requests = limit.iops.map(|iops| format!("{} requests a second", format::thousands(iops)));
+            let limits: Vec<String> = [bytes, requests].into_iter().flatten().collect();
+            format!("measured by credit: {} went on", limits.join(" and "))
+        }
     }
 }
 

@@ -1,0 +1,74 @@
+//! Checks that `credit` gives back the limits of simulated disks, whatever the window.
+
+use halfpower_spec::{Direction, Experiment, Nanos, SimulatedDisk};
+
+use super::answer::{CreditAnswer, LimitCounts, LimitFinding};
+use crate::built::{disk, run, workload};
+use crate::study_findings::analyse;
+use crate::table::ExperimentAnswer;
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Cache, Question, Rw};
+
+/// What is found in runs of so many seconds on a disk that has rested before each.
+fn found(constants: &str, seconds: f64) -> LimitFinding {
+    let disk: SimulatedDisk = disk(constants);
+    let records: Vec<Record> = [4, 256]
+        .iter()
+        .map(|kib| {
+            let workload = workload(Rw::Randread, Cache::Device, *kib, 32);
+            let mut record = run(&disk, workload, (seconds * 1e9) as u64, 1, &|_| 1.0);
+            record.run.experiment = Some(Experiment::Credit);
+            record.run.runtime = Nanos((seconds * 1e9) as u64);
+            record
+        })
+        .collect();
+    let question =
+        Question { experiments: vec![Experiment::Credit], directions: vec![Direction::Read], ..Question::about("d") };
+    let findings = analyse(&question, &Environment::default(), &records);
+    println!("{}", findings.experiments[0].answer);
+    let Some(ExperimentAnswer::Credit(CreditAnswer { limits })) = &findings.experiments[0].found else { panic!() };
+    limits[0]
+}
+
+#[track_caller]
+fn near(found: f64, truth: f64) {
+    assert!((found / truth - 1.0).abs() < 0.03, "{found} instead of {truth}");
+}
+
+#[test]
+fn a_credit_in_bytes_and_what_it_sustains_are_found() {
+    for seconds in [2.0, 4.0, 10.0] {
+        let limit = found("fixed=10us,rate=1GB/s,disks=8,shared=50MB/s,credit=200MB", seconds);
+        assert_eq!(limit.counts, LimitCounts::Bytes, "{limit:?}");
+        near(limit.sustained_mbps, 50.0);
+        near(limit.credit.unwrap().bytes, 200e6);
+    }
+}
+
+#[test]
+fn a_credit_in_requests_and_limits_on_both_are_found() {
+    let limit = found("fixed=10us,rate=4GB/s,disks=8,iops=1000,credit_ios=3000", 4.0);
+    assert_eq!(limit.counts, LimitCounts::Requests, "{limit:?}");
+    near(limit.sustained_iops, 1000.0);
+    near(limit.credit.unwrap().ios, 3000.0);
+    let limit = found("fixed=10us,rate=4GB/s,disks=8,iops=1000,shared=40MB/s,slice=100ms", 4.0);
+    assert_eq!(limit.counts, LimitCounts::Both, "{limit:?}");
+    near(limit.sustained_iops, 1000.0);
+    near(limit.sustained_mbps, 40.0);
+}
+
+#[test]
+fn slices_are_no_credit() {
+    for seconds in [0.75, 3.0, 5.0] {
+        let limit = found("fixed=10us,rate=1GB/s,disks=8,shared=37MB/s,slice=100ms", seconds);
+        assert_eq!((limit.counts, limit.credit), (LimitCounts::Bytes, None), "{limit:?}");
+        near(limit.sustained_mbps, 37.0);
+        near(limit.slices.unwrap().bytes, 3.7e6);
+    }
+}
+
+#[test]
+fn without_a_limit_none_is_claimed() {
+    let limit = found("fixed=80us,rate=500MB/s", 3.0);
+    assert_eq!((limit.counts, limit.credit, limit.slices), (LimitCounts::Nothing, None, None), "{limit:?}");
+}
