@@ -24,7 +24,7 @@ fn of_direction(limit: &LimitFinding) -> String {
     let goes_on = match limit.counts {
         LimitCounts::Nothing => {
             return format!(
-                "no limit on {ways} shows within {} and {}: a larger credit would not have ended",
+                "{ways} went at one pace for {}, {}: no credit ended and no regular slices show, so whether a limit holds them cannot be told from that alone",
                 format::time_us(limit.seconds * 1e6),
                 bytes(limit.bytes as f64)
             );
