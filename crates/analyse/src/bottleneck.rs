@@ -230,7 +230,9 @@ fn at_request_time(path: &MeasuredPath<'_>, regimes: &Regimes<'_>, cell: &CellFi
         us_per_kib: line.slope * 1024.0,
     });
     let [before, _] = around(path, cell);
-    let deeper = before.map(|before| DepthGain { from_iodepth: before.iodepth, gain: gain(before, cell) });
+    // A confirmed cell can be slower than a shallower one that was not confirmed: that is no gain.
+    let gained = before.filter(|before| gain(before, cell) > 0.0);
+    let deeper = gained.map(|before| DepthGain { from_iodepth: before.iodepth, gain: gain(before, cell) });
     (device(), StoppedBy::RequestTime { parts, deeper })
 }
 

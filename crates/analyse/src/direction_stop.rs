@@ -40,7 +40,7 @@ pub enum StopDoubt {
         /// Further seconds of measuring that would make the rate known, where that can be told.
         more_seconds: Option<f64>,
     },
-    /// Only one depth was measured, so that nothing tells what more would bring.
+    /// No other depth was measured at this block size, or none that was slower: nothing tells what more would bring.
     OneDepth,
 }
 

@@ -74,7 +74,7 @@ fn doubted(doubt: &StopDoubt) -> String {
             format!("runs differ too much; needs about {} more", about(*seconds))
         }
         StopDoubt::RateUnknown { more_seconds: None } => "runs differ too much".to_string(),
-        StopDoubt::OneDepth => "no other depth was measured".to_string(),
+        StopDoubt::OneDepth => "no other depth tells what more would bring".to_string(),
     }
 }
 

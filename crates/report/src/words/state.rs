@@ -6,7 +6,7 @@ use halfpower_text::format::percent;
 /// The word that stands on top, such as `QUIET` or `UNFINISHED 30%`.
 pub(crate) fn word(state: &StudyState) -> String {
     match state {
-        StudyState::Unfinished { share } => format!("UNFINISHED {:.0}%", (100.0 * share).floor()),
+        StudyState::Unfinished { share } => format!("UNFINISHED {:.0}%", 100.0 * share),
         StudyState::Failed => "FAILED".to_string(),
         StudyState::Simulated => "SIMULATED".to_string(),
         StudyState::Memory => "MEMORY".to_string(),
