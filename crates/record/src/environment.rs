@@ -67,6 +67,13 @@ pub enum TargetKind {
     Nothing,
 }
 
+impl TargetKind {
+    /// Whether somebody's hardware answers, where others and limits may be in the way: not a model, and not nothing.
+    pub fn is_hardware(self) -> bool {
+        matches!(self, Self::Folder | Self::File | Self::Device)
+    }
+}
+
 /// An experiment, or a setting of one, that could not be run, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {

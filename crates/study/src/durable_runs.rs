@@ -3,7 +3,7 @@
 //! A write that a device has accepted may still lie in somebody's memory. So the cell that stands for writes is also
 //! measured with `--cache none`, and the report says both rates.
 
-use halfpower_record::{Environment, TargetKind};
+use halfpower_record::Environment;
 use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::seeds::seeded;
@@ -29,8 +29,7 @@ impl DurableRuns {
     /// Those of a study about `question`: none where direct writes are not asked for, where durable ones are asked for
     /// anyway, and on targets that are no hardware.
     pub fn new(question: &Question, environment: &Environment) -> Self {
-        use TargetKind::{Device, File, Folder};
-        let is_hardware = matches!(environment.capabilities.kind, Folder | File | Device);
+        let is_hardware = environment.capabilities.kind.is_hardware();
         let asks = question.patterns().next().is_some()
             && question.directions.contains(&Direction::Write)
             && question.cache.contains(&Cache::Device)
@@ -78,7 +77,7 @@ impl DurableRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_record::Capabilities;
+    use halfpower_record::{Capabilities, TargetKind};
 
     fn on(kind: TargetKind) -> Environment {
         let capabilities = Capabilities { kind, ..Capabilities::default() };

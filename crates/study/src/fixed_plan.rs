@@ -49,6 +49,8 @@ pub(crate) struct FixedRuns {
     slices: BTreeMap<Direction, Slices>,
     /// Whether the question asks for the length of windows.
     fixed_windows: bool,
+    /// Whether limits are looked for, and cells that stay wide get further rounds: a model has its constants.
+    is_hardware: bool,
     budget_ns: u64,
     spent_ns: u64,
 }
@@ -100,6 +102,7 @@ impl FixedRuns {
             rates: BTreeMap::new(),
             slices: Direction::ALL.iter().filter_map(advertised).collect(),
             fixed_windows: question.runtime.is_some(),
+            is_hardware: environment.capabilities.kind.is_hardware(),
             budget_ns: budget.0,
             spent_ns: 0,
         }
@@ -148,7 +151,7 @@ impl FixedRuns {
     /// well enough.
     fn next_of_more_rounds(&self) -> Option<&Run> {
         let more = &self.runs[self.planned..];
-        let next = self.to_do(more).next()?;
+        let next = self.to_do(more).next().filter(|_| self.is_hardware)?;
         let is_begun = more.iter().any(|run| run.repeat == next.repeat && self.done.contains(&key_of(run)));
         let is_wide = |rate: &Sample| rate.count > 1 && rate.reach(rate.count, 0.0) > SHARP;
         (is_begun || self.rates.values().any(is_wide)).then_some(next)
@@ -168,7 +171,8 @@ impl FixedRuns {
             let queue_bytes = run.workload.bs.0 as f64 * f64::from(run.workload.total_depth());
             return slices.window(run.runtime, mbps, queue_bytes, budget);
         }
-        let is_first = !self.done.iter().any(|(_, workload, ..)| workload.rw.direction() == Some(direction));
+        let is_first =
+            self.is_hardware && !self.done.iter().any(|(_, workload, ..)| workload.rw.direction() == Some(direction));
         let look = if is_first { LOOK_NS.min(budget.0 / LOOK_SHARE) } else { 0 };
         Nanos(run.runtime.0.max(look))
     }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_record::{Environment, TargetKind};
+use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::candidates::{RunCandidate, candidates};
@@ -132,8 +132,7 @@ impl Planner {
     /// The same plan where the environment says more: limits that a level advertises hold from the beginning, and on
     /// hardware the first runs of a direction look for others.
     pub(crate) fn within(mut self, environment: &Environment) -> Self {
-        use TargetKind::{Device, File, Folder};
-        let is_hardware = matches!(environment.capabilities.kind, Folder | File | Device);
+        let is_hardware = environment.capabilities.kind.is_hardware();
         let least_bs = self.question.bs.first().copied().unwrap_or(Bytes(0));
         for direction in Direction::ALL {
             if let Some(slices) = Slices::advertised(environment, *direction, least_bs) {

@@ -96,8 +96,9 @@ fn report(name: &str, case: &Case, path: &Path, as_page: bool) {
     let json = String::from_utf8(json).unwrap();
     let text = String::from_utf8(text).unwrap();
     if all.iter().all(|record| !record.errors.is_empty()) {
-        let kinds = all.iter().flat_map(|record| record.errors.keys());
-        assert!(kinds.into_iter().any(|kind| text.contains(kind.as_str())), "{name}: every run failed:\n{text}");
+        let mut kinds = all.iter().flat_map(|record| record.errors.keys());
+        let named = kinds.any(|kind| text.contains(kind.as_str()) && json.contains(kind.as_str()));
+        assert!(named || text.contains("WRONG DATA"), "{name}: every run failed:\n{text}");
     }
     assert!(json.starts_with('{'), "{name}");
 }
