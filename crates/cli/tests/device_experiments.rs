@@ -99,8 +99,18 @@ fn the_papers_disks_buy_what_they_bought() {
             golden(&page, "price", "price");
         }
     }
-    let (findings, page) = study("sim:win2k-atlas10k", "price", &[]);
-    assert_eq!(findings["price"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn without_a_price_nothing_is_measured_and_the_page_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_halfpower"))
+        .current_dir(folder.path())
+        .args(["study", "sim:win2k-atlas10k", "--experiments", "price", "--budget", "60s"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
     assert!(page.contains("No price was given: add --price"));
 }
 
