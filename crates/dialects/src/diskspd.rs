@@ -15,8 +15,8 @@ pub use options::Asked;
 pub(crate) use options::OPTIONS;
 use shown::Shown;
 
-use crate::table::attached;
-use crate::{Layout, Measured, Refusal, RunWords, Translation};
+use crate::attached::{self, AttachedLine};
+use crate::{Layout, Measured, OptionRow, Refusal, RunWords, Translation};
 
 /// Translates the words after `halfpower diskspd`.
 ///
@@ -26,38 +26,31 @@ pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
     let mut asked = Asked::new();
     let typed: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     asked.shown.line = typed.join(" ");
-    let mut refusals = Vec::new();
-    for word in words {
-        let text = word.to_str().unwrap_or_default();
-        if !text.starts_with('-') {
-            asked.run.files.push(word.clone());
-        } else if text.starts_with("--") {
-            asked.run.own.push(word.clone());
-        } else if let Some((row, value)) = attached(OPTIONS, text) {
-            if let Err(why) = row.apply(&mut asked, OsStr::new(value)) {
-                refusals.push(Refusal::of(text, why));
-            }
-        } else {
-            refusals.push(Refusal::of(
-                text,
-                "is no option of diskspd that halfpower knows; `halfpower diskspd` lists them",
-            ));
-        }
+    attached::translate(asked, words)
+}
+
+impl AttachedLine for Asked {
+    const TOOL: &'static str = "diskspd";
+    const COMMAND: &'static str = "diskspd";
+    const OPTIONS: &'static [OptionRow<Self>] = OPTIONS;
+
+    fn take_file(&mut self, word: &OsStr) {
+        self.run.files.push(word.into());
     }
-    let shown = asked.shown.clone();
-    match asked.finished() {
-        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Some(Box::new(shown)) }),
-        Ok(_) => Err(refusals),
-        Err(why) => {
-            refusals.push(Refusal::of("", why));
-            Err(refusals)
-        }
+
+    fn take_own(&mut self, word: &OsStr) {
+        self.run.own.push(word.into());
+    }
+
+    fn finished(self) -> Result<Translation, String> {
+        let shown = self.shown.clone();
+        Ok(Translation { runs: vec![self.run()?], layout: Some(Box::new(shown)) })
     }
 }
 
 impl Asked {
     /// The run, with diskspd's defaults for what was left out.
-    fn finished(self) -> Result<RunWords, String> {
+    fn run(self) -> Result<RunWords, String> {
         let Self { mut run, shown, writes_percent, random, random_align, stride, block_bytes, total_threads, .. } =
             self;
         if run.files.is_empty() {

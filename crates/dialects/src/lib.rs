@@ -4,6 +4,7 @@
 //! A dialect is a table of options ([`OptionRow`]), a reader of lines, and a layout. Each option of the other tool is
 //! taken, or refused by its name with a sentence; none is passed over in silence.
 
+mod attached;
 pub mod diskspd;
 pub mod fio;
 mod habits;

@@ -13,48 +13,42 @@ use std::ffi::{OsStr, OsString};
 pub use asked::Asked;
 pub(crate) use options::OPTIONS;
 
-use crate::table::attached;
-use crate::{Refusal, RunWords, Translation};
+use crate::attached::{self, AttachedLine};
+use crate::{OptionRow, Refusal, RunWords, Translation};
 
 /// Translates the words after `halfpower sqlio`.
 ///
 /// # Errors
 /// Every option that is not taken.
 pub fn translate(words: &[OsString]) -> Result<Translation, Vec<Refusal>> {
-    let mut asked = Asked::default();
-    let mut refusals = Vec::new();
-    for word in words {
-        let text = word.to_str().unwrap_or_default();
-        if !text.starts_with('-') {
-            asked.run.files.push(word.clone());
-        } else if text.starts_with("--") {
-            asked.run.own.push(word.clone());
-        } else if let Some((row, value)) = attached(OPTIONS, text) {
-            if let Err(why) = row.apply(&mut asked, OsStr::new(value)) {
-                refusals.push(Refusal::of(text, why));
-            }
-        } else {
-            refusals
-                .push(Refusal::of(text, "is no option of SQLIO that halfpower knows; `halfpower sqlio` lists them"));
-        }
-    }
-    let shown = asked.shown.clone();
-    match asked.finished() {
-        Ok(run) if refusals.is_empty() => Ok(Translation { runs: vec![run], layout: Some(Box::new(shown)) }),
-        Ok(_) => Err(refusals),
-        Err(why) => {
-            refusals.push(Refusal::of("", why));
-            Err(refusals)
-        }
-    }
+    attached::translate(Asked::default(), words)
 }
 
 /// The file that SQLIO works on where none is named.
 const USUAL_FILE: &str = "testfile.dat";
 
+impl AttachedLine for Asked {
+    const TOOL: &'static str = "SQLIO";
+    const COMMAND: &'static str = "sqlio";
+    const OPTIONS: &'static [OptionRow<Self>] = OPTIONS;
+
+    fn take_file(&mut self, word: &OsStr) {
+        self.run.files.push(word.into());
+    }
+
+    fn take_own(&mut self, word: &OsStr) {
+        self.run.own.push(word.into());
+    }
+
+    fn finished(self) -> Result<Translation, String> {
+        let shown = self.shown.clone();
+        Ok(Translation { runs: vec![self.run()?], layout: Some(Box::new(shown)) })
+    }
+}
+
 impl Asked {
     /// The run, with SQLIO's defaults for what was left out.
-    fn finished(self) -> Result<RunWords, String> {
+    fn run(self) -> Result<RunWords, String> {
         let Self { mut run, writes, random, synchronous, .. } = self;
         if run.files.is_empty() {
             run.files.push(USUAL_FILE.into());

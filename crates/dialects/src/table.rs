@@ -98,10 +98,3 @@ impl<A> OptionRow<A> {
         }
     }
 }
-
-/// The row whose name begins `word`, the longest of them, and what follows the name: `-b4K` is `-b` and `4K`.
-pub fn attached<'a, A>(options: &'static [OptionRow<A>], word: &'a str) -> Option<(&'static OptionRow<A>, &'a str)> {
-    let named = |row: &&OptionRow<A>| word.starts_with(row.name);
-    let row = options.iter().filter(named).max_by_key(|row| row.name.len())?;
-    Some((row, &word[row.name.len()..]))
-}
