@@ -10,6 +10,7 @@ pub(crate) mod format;
 pub(crate) mod measured;
 pub(crate) mod page;
 pub(crate) mod path;
+pub(crate) mod scrolling_table;
 pub(crate) mod settings;
 pub(crate) mod tables;
 pub(crate) mod trust;

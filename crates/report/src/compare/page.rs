@@ -14,7 +14,7 @@ use super::tables::{cell_list, cost_table, half_power_table, path_table, wide};
 use super::terminal::{change_words, price_figures, three_digits};
 use crate::html::answer::tile;
 use crate::html::format::{UNKNOWN, date, heading, number, path_words, size};
-use crate::html::page::{CHARTS, GENERATOR, LIBRARY, POLICY, SCRIPT, STYLE, footer};
+use crate::html::page::{CHARTS, LIBRARY, SCRIPT, footer, head};
 use crate::words::{self, compare::signed};
 
 /// The kinds of chart that show two studies.
@@ -39,16 +39,7 @@ pub fn compare_html(comparison: &Comparison, findings: [&StudyFindings; 2], out:
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="generator" content=(GENERATOR);
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { "halfpower: " (comparison.a.name) " and " (comparison.b.name) }
-                style { (PreEscaped(STYLE)) (PreEscaped(OWN_STYLE)) }
-            }
+            (head(&format!("{} and {}", comparison.a.name, comparison.b.name), OWN_STYLE))
             body {
                 a.skip href="#answer" { "To the answer" }
                 (banner(comparison))

@@ -4,27 +4,19 @@ use halfpower_analyse::{Bound, CellComparison, CellSettings, Change, Comparison,
 use maud::{Markup, html};
 
 use crate::html::format::{UNKNOWN, ends, heading, number, size};
+use crate::html::scrolling_table::scrolling_table;
 use crate::words::compare::signed;
 use crate::words::settings::cell as cell_words;
 use crate::words::{self, compare_notes};
 
 /// A table that scrolls where it is wider than the page; columns from `numbers_from` on hold numbers.
 pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption { (caption) }
-                thead {
-                    tr {
-                        @for (place, words) in columns.iter().enumerate() {
-                            th scope="col" .number[place >= numbers_from] { (words) }
-                        }
-                    }
-                }
-                tbody { (rows) }
-            }
+    let columns = html! {
+        @for (place, words) in columns.iter().enumerate() {
+            th scope="col" .number[place >= numbers_from] { (words) }
         }
-    }
+    };
+    scrolling_table(caption, columns, html! { tbody { (rows) } })
 }
 
 fn changed(change: Option<Change>) -> Markup {

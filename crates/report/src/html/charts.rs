@@ -10,6 +10,7 @@ use halfpower_spec::{Cache, Direction, Pattern};
 use maud::{Markup, html};
 
 use crate::html::format::{UNKNOWN, heading, number, path_words, size, span};
+use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::cost_path;
 
 /// One pattern, cache setting and direction: what the small multiples differ in.
@@ -68,30 +69,24 @@ impl<'a> Grid<'a> {
     /// A table of block sizes down and depths across; `say` writes one cell.
     fn table(&self, caption: &str, say: impl Fn(&CellFinding) -> String) -> Markup {
         let at = |bs: u64, depth: u32| self.cells.iter().find(|cell| cell.bs_bytes == bs && cell.iodepth == depth);
-        html! {
-            div.scroll tabindex="0" role="region" aria-label=(caption) {
-                table {
-                    caption { (caption) }
-                    thead {
-                        tr {
-                            th scope="col" { "Block size" }
-                            @for depth in &self.depths { th.number scope="col" { "depth " (depth) } }
-                        }
-                    }
-                    tbody {
-                        @for bs in &self.sizes {
-                            tr {
-                                th scope="row" { (size(*bs as f64)) }
-                                @for depth in &self.depths {
-                                    @let said = at(*bs, *depth).map(|cell| say(cell));
-                                    td.number { (said.unwrap_or_else(|| UNKNOWN.to_string())) }
-                                }
-                            }
+        let columns = html! {
+            th scope="col" { "Block size" }
+            @for depth in &self.depths { th.number scope="col" { "depth " (depth) } }
+        };
+        let rows = html! {
+            tbody {
+                @for bs in &self.sizes {
+                    tr {
+                        th scope="row" { (size(*bs as f64)) }
+                        @for depth in &self.depths {
+                            @let said = at(*bs, *depth).map(|cell| say(cell));
+                            td.number { (said.unwrap_or_else(|| UNKNOWN.to_string())) }
                         }
                     }
                 }
             }
-        }
+        };
+        scrolling_table(caption, columns, rows)
     }
 }
 
@@ -240,7 +235,7 @@ fn gigabyte(findings: &Findings) -> Markup {
                         caption { "Charged processor seconds a gigabyte, by the fit" }
                         thead {
                             tr {
-                                th scope="col" { "ChartedPath" }
+                                th scope="col" { "Path" }
                                 th.number scope="col" { "at the smallest block" }
                                 th.number scope="col" { "at the largest" }
                             }

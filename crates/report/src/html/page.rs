@@ -24,7 +24,7 @@ use crate::html::trust::{flagged, unsteady_cells};
 
 /// plotly.js, deflated and in base64 by the build script.
 pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
-pub(crate) const STYLE: &str = include_str!("../../assets/report.css");
+const STYLE: &str = include_str!("../../assets/report.css");
 pub(crate) const CHARTS: &str = concat!(
     include_str!("../../assets/charts.js"),
     include_str!("../../assets/trust.js"),
@@ -32,9 +32,9 @@ pub(crate) const CHARTS: &str = concat!(
 );
 pub(crate) const SCRIPT: &str = concat!(include_str!("../../assets/pins.js"), include_str!("../../assets/report.js"));
 /// The mark by which a page of ours is known, and then replaced.
-pub(crate) const GENERATOR: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
+const GENERATOR: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
 /// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
-pub(crate) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 
 /// What a page may weigh, plotly.js included: it is sent by mail and put into tickets.
@@ -64,7 +64,7 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(findings))
+            (head(&findings.target, ""))
             body {
                 a.skip href="#answer" { "To the answer" }
                 (banner(findings))
@@ -83,7 +83,8 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
     out.write_all(page.into_string().as_bytes())
 }
 
-fn head(findings: &StudyFindings) -> Markup {
+/// What every page says of itself before its body: its `title`, and styles of its own beside the common ones.
+pub(crate) fn head(title: &str, own_style: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -93,8 +94,8 @@ fn head(findings: &StudyFindings) -> Markup {
             meta name="color-scheme" content="light dark";
             // Without an icon of its own a page served over HTTP would ask the server for one.
             link rel="icon" href="data:,";
-            title { "halfpower: " (findings.target) }
-            style { (PreEscaped(STYLE)) }
+            title { "halfpower: " (title) }
+            style { (PreEscaped(STYLE)) (PreEscaped(own_style)) }
         }
     }
 }

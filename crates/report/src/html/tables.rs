@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use crate::html::answer::{half_power_size, share};
 use crate::html::format::{UNKNOWN, ends, heading, number, path_words, size};
+use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::cost_path;
 
 /// A heading of a column: its words, and the definition that it is linked to.
@@ -27,26 +28,17 @@ pub fn half_power_and_cost(findings: &Findings) -> Markup {
 }
 
 pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption { (caption) }
-                thead {
-                    tr {
-                        @for (place, (words, definition)) in columns.iter().enumerate() {
-                            th scope="col" .number[place > 0] {
-                                @match definition {
-                                    Some(id) => { a href={ "#def-" (id) } { (words) } },
-                                    None => { (words) },
-                                }
-                            }
-                        }
-                    }
+    let columns = html! {
+        @for (place, (words, definition)) in columns.iter().enumerate() {
+            th scope="col" .number[place > 0] {
+                @match definition {
+                    Some(id) => { a href={ "#def-" (id) } { (words) } },
+                    None => { (words) },
                 }
-                (body)
             }
         }
-    }
+    };
+    scrolling_table(caption, columns, body)
 }
 
 /// A number with its interval below it.
