@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the ways of handing requests to the kernel: halfpower's --iomem and --iodepth-batch, and fio as it comes and tuned.
 
-    bench/issuing.py [--pairs 7] [--runtime 1] [--halfpower target/release/halfpower] [--cells randread:4k:32,...] FILE
+    bench/issuing.py [--pairs 7] [--runtime 1] [--halfpower target/release/halfpower] [--grid | --cells randread:4k:32,...] FILE
 
 FILE has to hold data; a cell that writes overwrites it. All programs run each cell in turn, round after round, and who
 begins moves on from round to round. A row gives medians over the rounds; its ratio is the median of the round's ratios to
@@ -17,6 +17,7 @@ import time
 
 POOL = "/proc/sys/vm/nr_hugepages"
 DEFAULT_CELLS = "randread:4k:1,randread:4k:32,randwrite:4k:1,randwrite:4k:32,read:64k:8,read:1m:1,read:1m:16,write:1m:1,write:1m:16"
+GRID = [f"{rw}:{bs}:{depth}" for rw in ("randread", "randwrite") for bs in ("4k", "64k", "1m") for depth in (1, 8, 32)]
 TUNED = ["--ioengine=io_uring", "--fixedbufs=1", "--registerfiles=1", "--nonvectored=1"]
 # Name, memory, halfpower's flags or fio's.
 PROGRAMS = [
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--runtime", type=float, default=1)
+    parser.add_argument("--grid", action="store_true", help="4 KiB to 1 MiB, 1 to 32 deep, read and write, instead of --cells")
     parser.add_argument("--cells", default=DEFAULT_CELLS)
     parser.add_argument("--halfpower", default=os.path.join(os.path.dirname(__file__), "../target/release/halfpower"))
     args = parser.parse_args()
@@ -104,7 +106,7 @@ def main():
             programs = [program for program in programs if program[1] == "pages"]
         print("| cell | memory | program | IOPS | ratio to the best fio | charged us | p50 us | loud |")
         print("|---|---|---|---|---|---|---|---|")
-        for cell in args.cells.split(","):
+        for cell in GRID if args.grid else args.cells.split(","):
             rows(args, cell.split(":"), programs)
     finally:
         if len(programs) == len(PROGRAMS):

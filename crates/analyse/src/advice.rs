@@ -1,6 +1,6 @@
 //! Finds the cheapest settings within 5% of the best, for each pattern and direction.
 
-use halfpower_spec::{Bytes, Direction, Pattern, Rw, Workload};
+use halfpower_spec::{Bytes, Direction, EngineName, Pattern, Rw, Workload};
 
 use crate::path::{best, chosen as confirmed_choice};
 use crate::policy::{self, Contender};
@@ -21,9 +21,11 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
     let confirmed = confirmed_choice(of_kind.clone());
     let peak = confirmed.or_else(|| best(of_kind.clone()))?;
     let admitted = of_kind.filter(|cell| cell.chosen_mbps.is_some() || confirmed.is_none());
+    // Where the charge of any is not known, none is the cheapest.
+    let priced = admitted.clone().all(|cell| cell.charged_us.is_some());
     let contender = |cell: &CellFinding| Contender {
         log_rate: cell.mbps.value.ln(),
-        log_cost: cell.charged_ms_per_mb().ln(),
+        log_cost: cell.charged_ms_per_mb().filter(|_| priced).map_or(0.0, f64::ln),
         ease: (cell.total_depth(), Bytes(cell.bs_bytes), cell.cache),
     };
     let place = policy::advised(admitted.clone().map(contender), peak.mbps.value.ln())?;
@@ -37,7 +39,7 @@ fn advise(pattern: Pattern, rw: Direction, cells: &[CellFinding]) -> Option<Advi
             iodepth: chosen.iodepth,
             threads: chosen.threads,
             cache: chosen.cache,
-            engine: chosen.engine,
+            engine: if chosen.engine == EngineName::Unknown { EngineName::Auto } else { chosen.engine },
             issuing: chosen.issuing,
             ..Workload::default()
         },

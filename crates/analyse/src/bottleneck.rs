@@ -9,6 +9,7 @@ use halfpower_spec::{Direction, EngineName};
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
 use crate::path::{MeasuredPath, leading, peak};
+use crate::policy::FULL_CORE;
 use crate::regime::{Regime, Regimes};
 use crate::stopped_by::{
     Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf, RequestCeiling,
@@ -18,14 +19,14 @@ use crate::{
     CellFinding, CellSettings, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
 };
 
-/// Share of the processors a run can use from which on they are the limit.
-const FULL: f64 = 0.9;
 /// Share of a ceiling that was seen from which on a cell stands on it.
 const AT_CEILING: f64 = 0.95;
 /// Share of such a ceiling above which a cell is not stopped by it, whatever other cells are.
 const ABOVE_CEILING: f64 = 1.1;
 /// Gain from more depth that is none.
 const NO_GAIN: f64 = 0.03;
+/// Gain from more threads that is none where the runs do not carry it.
+const SMALL_GAIN: f64 = 0.1;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 
@@ -34,8 +35,8 @@ pub(crate) struct JudgedStudy<'a> {
     pub levels: &'a [PathLevel],
     pub cells: &'a [CellFinding],
     pub paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
-    /// Processors of the machine; 0 where that is not known.
-    pub cpus: u32,
+    /// Processors whose time may be used at once; 0 where that is not known.
+    pub cpus: f64,
     /// Whether a hypervisor or container stands between the machine and its devices.
     pub virtualised: bool,
 }
@@ -72,6 +73,7 @@ fn judge_cell(
     cell: &CellFinding,
 ) -> Bottleneck {
     let (level, stopped_by) = at_known_limit(study, path, cell)
+        .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
@@ -118,10 +120,17 @@ impl<'a> JudgedStudy<'a> {
         let of_path =
             |(path, regimes): &'a (MeasuredPath<'a>, Regimes<'a>)| Some((path, regimes, leading(path.usable())?));
         let paths = self.paths.iter().filter_map(of_path);
-        paths.reduce(|best, next| {
+        let best = paths.reduce(|best, next| {
             let rank = |cell: &CellFinding| (cell.steady, cell.mbps.value);
             if rank(next.2) > rank(best.2) { next } else { best }
-        })
+        });
+        best.map(|(path, regimes, cell)| (path, regimes, self.with_more_threads(cell)))
+    }
+
+    /// The fastest of the cells that differ from this one in their threads alone.
+    fn with_more_threads<'b>(&'b self, cell: &'b CellFinding) -> &'b CellFinding {
+        let more = self.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
+        leading(more.filter(|other| other.threads > cell.threads && other.mbps.value > cell.mbps.value)).unwrap_or(cell)
     }
 }
 
@@ -157,24 +166,39 @@ fn at_known_limit(
 }
 
 /// Processors that the run's requests can be issued from.
-fn usable_cpus(cell: &CellFinding, cpus: u32) -> f64 {
+fn usable_cpus(cell: &CellFinding, cpus: f64) -> f64 {
     let issuing = if cell.engine == EngineName::Pool { cell.total_depth() } else { cell.threads };
-    let known = if cpus == 0 { issuing } else { issuing.min(cpus) };
-    f64::from(known.max(1))
+    let issuing = f64::from(issuing.max(1));
+    if cpus > 0.0 { issuing.min(cpus) } else { issuing }
 }
 
 fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let usable = usable_cpus(cell, study.cpus);
     let machine = cell.soaker_us.map(|us| us * cell.iops / 1e6);
-    let (processors_of, processors, share) = if cell.core_share >= FULL * usable {
-        (ProcessorsOf::Threads, usable, cell.core_share / usable)
+    let core_share = cell.core_share.unwrap_or(0.0);
+    let (processors_of, processors, share) = if core_share >= FULL_CORE * usable {
+        (ProcessorsOf::Threads, usable, core_share / usable)
     } else {
-        let cpus = f64::from(study.cpus);
-        let busy = machine.filter(|busy| study.cpus > 0 && *busy >= FULL * cpus)?;
+        let cpus = study.cpus;
+        let busy = machine.filter(|busy| cpus > 0.0 && *busy >= FULL_CORE * cpus)?;
         (ProcessorsOf::Machine, cpus, busy / cpus)
     };
     let share = share.min(1.0);
     Some((LevelId::of(LevelKind::Processor), StoppedBy::FullProcessor { processors_of, processors, share }))
+}
+
+/// More threads bring no more: the device, however busy they are.
+fn at_enough_threads(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    let alike = study.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
+    let more = alike.filter(|other| other.threads > cell.threads).min_by_key(|other| other.threads)?;
+    let brings_none = gain(cell, more) < NO_GAIN || more.mbps.low <= cell.mbps.high && gain(cell, more) < SMALL_GAIN;
+    let (threads, more_threads, more_mbps) = (cell.threads, more.threads, more.mbps.value);
+    brings_none.then_some((device(), StoppedBy::NoGainFromThreads { threads, more_threads, more_mbps }))
+}
+
+/// Whether two cells differ in their threads alone.
+fn is_threaded_alike(one: &CellFinding, other: &CellFinding) -> bool {
+    CellSettings::of(one).but_for_threads() == CellSettings::of(other).but_for_threads()
 }
 
 /// A ceiling that the cells agree on. Where the best cell lies well above it, it is not what stops that cell.
@@ -266,7 +290,8 @@ fn next(study: &JudgedStudy<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narr
     let on_the_way = study.levels.iter().filter(|level| !(cell.cache.direct() && level.id.kind.is_of_the_host()));
     let advertised = on_the_way.filter_map(of_level);
     let cores = usable_cpus(cell, study.cpus);
-    let full = (cell.core_share >= TELLING_SHARE).then(|| cell.mbps.value * cores / cell.core_share);
+    let telling = cell.core_share.filter(|share| *share >= TELLING_SHARE);
+    let full = telling.map(|share| cell.mbps.value * cores / share);
     let processor = full.map(|mbps| (LevelId::of(LevelKind::Processor), mbps, NextLimitBy::ChargedTime));
     let device = device_mbps(regimes).map(|mbps| (device(), mbps, NextLimitBy::LargeBlocks));
     let (level, mbps, by) = advertised
@@ -280,7 +305,11 @@ fn next(study: &JudgedStudy<'_>, regimes: &Regimes<'_>, cell: &CellFinding, narr
 /// The lowest limit on requests a second of any path that counts.
 fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bool) -> Option<RequestCeiling> {
     let of_path = |(path, regimes): &(MeasuredPath<'_>, Regimes<'_>)| {
-        Some(RequestCeiling { path: path.settings, iops: regimes.ceiling_iops?.value })
+        let iops = regimes.ceiling_iops?.value;
+        // What more threads go beyond was no ceiling but a full core.
+        let is_beyond = |cell: &CellFinding| cell.usable() && cell.iops > ABOVE_CEILING * iops;
+        let beyond = study.cells.iter().any(|cell| cell.path() == path.settings && is_beyond(cell));
+        (!beyond).then_some(RequestCeiling { path: path.settings, iops })
     };
     let ceilings = study.paths.iter().filter(|(path, _)| counts(&path.settings)).filter_map(of_path);
     ceilings.reduce(|low, next| if next.iops < low.iops { next } else { low })

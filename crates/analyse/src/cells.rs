@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::{Latency, Record};
+use halfpower_record::{Latency, Record, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
 use crate::corroboration::noise;
 use crate::judged::Judged;
-use crate::ladder::narrowest_pap;
+use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
 use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
@@ -22,7 +22,7 @@ use crate::{CellFinding, CellSettings, Interval, LatencySummary, Objection, Path
 type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
 
 /// How far above a peak advertised performance a result may be before it is a cache's.
-const ABOVE_PAP: f64 = 1.05;
+pub(crate) const ABOVE_PAP: f64 = 1.05;
 
 /// Half width of an interval, as a share of its mean, within which a cell's throughput is known well enough.
 pub(crate) const WITHIN: f64 = 0.05;
@@ -52,7 +52,7 @@ pub fn cells_within(levels: &[PathLevel], records: &[Record]) -> Vec<CellFinding
 
 pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> {
     let mut groups: BTreeMap<Key, Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.run.walks()) {
+    for record in records.iter().filter(|record| record.walks()) {
         let workload = &record.run.workload;
         if let Some(direction) = workload.rw.direction() {
             let rank = (workload.rw.pattern(), direction, workload.cache, workload.iodepth);
@@ -64,7 +64,7 @@ pub(crate) fn gather(levels: &[PathLevel], records: &[Record]) -> Vec<Gathered> 
     groups.values_mut().for_each(|runs| {
         runs.sort_by_key(|record| (record.run.repeat, record.run.seed, record.elapsed_ns, record.bytes, record.ios));
     });
-    let limits = paced(records.iter().filter(|record| record.run.walks()));
+    let limits = paced(records.iter().filter(|record| record.walks()));
     let of_group = |(key, mut runs): (Key, Vec<&Record>)| {
         let cut = keep_whole_waves(&limits, &mut runs);
         cell(&key, &runs).map(|cell| without_waves(cell, cut))
@@ -95,7 +95,7 @@ pub(crate) fn cell_of(workload: &Workload, engine: EngineName, records: &[&Recor
 /// The runs that a cell is reported by, and where others chose it, the rate of those in MB/s.
 ///
 /// What chose a cell is too high for a report; runs that had no part in the choice are not.
-fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
+pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (Vec<&'a Record>, Option<f64>) {
     let moved = |runs: &[&'a Record]| -> Vec<&'a Record> { runs.iter().copied().filter(|r| counts(r)).collect() };
     let (plain, confirmed) = (moved(plain), moved(confirming));
     if confirmed.len() < CONFIRMING_RUNS {
@@ -120,6 +120,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
     let submitted = total(&|r| r.cpu.ios as f64);
+    let knows = |what| valid.iter().all(|record| record.knows(what));
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
@@ -136,16 +137,17 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         mbps,
         iops: Interval::of_means(&run_iops).value,
         latency_ns: latency(&valid),
-        achieved_depth: Interval::of_means(&means(&|r| finite(r.achieved_depth))).value,
-        charged_us: quotient(charged_ns, submitted) / 1e3,
+        achieved_depth: knows(Unknown::Latency)
+            .then(|| Interval::of_means(&means(&|r| finite(r.achieved_depth))).value),
+        charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, submitted) / 1e3),
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
-        core_share: quotient(charged_ns, total(&|r| r.cpu.span_ns as f64)),
+        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.span_ns as f64))),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,
         run_mbps,
-        run_charged_us: means(&|r| quotient(r.cpu.user_ns as f64 + r.cpu.system_ns as f64, r.cpu.ios as f64) / 1e3),
+        run_charged_us: if knows(Unknown::ChargedTime) { means(&charged_us) } else { Vec::new() },
         steady: judged.is_steady(),
         unsteady: judged.unsteady(),
         trimmed_share: judged.trimmed_share(),
@@ -167,17 +169,27 @@ pub(crate) fn counts(record: &Record) -> bool {
     record.elapsed_ns > 0 && record.bytes > 0 && record.ios > 0
 }
 
+/// Charged processor time a request of one run, in microseconds.
+fn charged_us(record: &Record) -> f64 {
+    quotient(record.cpu.user_ns as f64 + record.cpu.system_ns as f64, record.cpu.ios as f64) / 1e3
+}
+
 fn latency(records: &[&Record]) -> LatencySummary {
     let mut all = Latency::default();
     records.iter().for_each(|record| all.merge(&record.latency));
+    let known = records.iter().all(|record| record.knows(Unknown::Latency));
+    let at = |quantile| {
+        let known = records.iter().all(|record| record.knows_latency_at(quantile));
+        known.then(|| all.quantile_ns(quantile))
+    };
     LatencySummary {
-        min: all.min_ns(),
-        p50: all.quantile_ns(0.5),
-        p90: all.quantile_ns(0.9),
-        p99: all.quantile_ns(0.99),
-        p999: all.quantile_ns(0.999),
-        max: all.max_ns(),
-        mean: all.mean_ns(),
+        min: known.then(|| all.min_ns()),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: known.then(|| all.max_ns()),
+        mean: known.then(|| all.mean_ns()),
     }
 }
 
@@ -222,8 +234,9 @@ fn opened_cached(records: &[&Record]) -> Option<f64> {
 }
 
 fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
-    let above_pap =
-        |cell: &CellFinding| narrowest_pap(levels, cell.rw).is_some_and(|pap| cell.mbps.value > ABOVE_PAP * pap);
+    let above_pap = |cell: &CellFinding| {
+        known_limit(levels, cell.rw, cell.bs_bytes, 0).is_some_and(|limit| cell.mbps.value > ABOVE_PAP * limit)
+    };
     for cell in cells.iter_mut() {
         let opened = measured_memory(cell.finding.cache, cell.finding.rw, cell.opened_cached);
         cell.finding.cached = opened || above_pap(&cell.finding);
@@ -283,8 +296,8 @@ impl CellFinding {
         self.bs_bytes as f64 / self.mbps.value
     }
 
-    /// Charged processor time a decimal megabyte, in milliseconds.
-    pub fn charged_ms_per_mb(&self) -> f64 {
-        quotient(self.charged_us * 1e3, self.bs_bytes as f64)
+    /// Charged processor time a decimal megabyte, in milliseconds; `None` where it is not known.
+    pub fn charged_ms_per_mb(&self) -> Option<f64> {
+        self.charged_us.map(|us| quotient(us * 1e3, self.bs_bytes as f64))
     }
 }

@@ -15,13 +15,13 @@ mod studies;
 mod study_records;
 
 pub use comparison::{
-    CellComparison, Change, Comparison, ConditionCase, ConditionFinding, CostComparison, CostTerm, Floor,
-    HalfPowerComparison, LeftOut, PathComparison, Practical, Quantity, StudyFacts,
+    CellComparison, Change, Comparison, ConditionCase, ConditionFinding, ConditionLimit, CostComparison, CostTerm,
+    Floor, HalfPowerComparison, LeftOut, PathComparison, Practical, Quantity, StudyFacts,
 };
 pub use condition::Condition;
 pub use price::{KILOBYTES, MEGABYTES, price, price_row};
 pub use price_table::{Accesses, MissingFigure, PriceRow, PriceTable};
 pub use reservations::{Flaw, InStudy, Note, Outcome, PlaceAspect};
 pub use spread::{Estimate, Prior};
-pub use studies::{compare, compare_apart};
+pub use studies::{compare, compare_all};
 pub use study_records::StudyRecords;

@@ -29,7 +29,8 @@ fn machine_ns(record: &Record) -> f64 {
 
 fn steal_ns(record: &Record) -> Option<f64> {
     let of = |times: &CpuTimes| times.steal_ns as f64;
-    (!record.cpu.machine.is_empty()).then(|| record.cpu.machine.iter().map(of).sum())
+    // Other tools' systems do not tell it.
+    (!record.cpu.machine.is_empty() && record.origin.is_none()).then(|| record.cpu.machine.iter().map(of).sum())
 }
 
 /// Bytes of all requests that were submitted: the device moved those too that the window no longer counted.

@@ -38,7 +38,9 @@ struct Bill<'a> {
 impl<'a> Bill<'a> {
     fn of(path: &'a MeasuredPath<'a>) -> Option<Self> {
         let of_depth = |depth: Option<u32>| {
-            let chosen = |cell: &&CellFinding| depth.is_none_or(|depth| cell.iodepth == depth) && cell.charged_us > 0.0;
+            let chosen = |cell: &&CellFinding| {
+                depth.is_none_or(|depth| cell.iodepth == depth) && cell.charged_us.is_some_and(|us| us > 0.0)
+            };
             let cells: Vec<&CellFinding> = path.usable().filter(chosen).collect();
             Some((depth, line(cells.iter().copied())?, cells))
         };
@@ -98,7 +100,7 @@ impl<'a> Bill<'a> {
 }
 
 fn line<'a>(cells: impl Iterator<Item = &'a CellFinding>) -> Option<LineFit> {
-    let points: Vec<(f64, f64)> = cells.map(|cell| (kib(cell.bs_bytes), cell.charged_us)).collect();
+    let points: Vec<(f64, f64)> = cells.filter_map(|cell| Some((kib(cell.bs_bytes), cell.charged_us?))).collect();
     fit_line(&points)
 }
 

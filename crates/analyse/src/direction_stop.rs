@@ -2,10 +2,11 @@
 
 use halfpower_record::{Environment, TargetKind};
 use halfpower_spec::Direction;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};
-use crate::study_state::is_in_memory;
+use crate::in_memory::is_in_memory;
 use crate::{Bottleneck, Headline, HeadlineDoubt, LevelId, LevelKind, StoppedBy, Sureness};
 
 /// How many times as much of the target as was used makes a host's cache tell itself.
@@ -25,7 +26,7 @@ pub struct DirectionStop {
 }
 
 /// Why what a cell shows does not say what stops its direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StopDoubt {
     /// Writes are faster than reads: somebody's memory took them.
@@ -45,7 +46,7 @@ pub enum StopDoubt {
 }
 
 /// What to measure to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StopTest {
     /// More of the target, so that no cache holds it.
@@ -88,7 +89,7 @@ fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
     let of_headline = headline.doubts.iter().find_map(|doubt| match *doubt {
         HeadlineDoubt::Contradicted { device_share } => Some(StopDoubt::Contradicted { device_share }),
         HeadlineDoubt::FasterThanReads => Some(StopDoubt::FasterThanReads),
-        HeadlineDoubt::NoWitness => None,
+        HeadlineDoubt::NoWitness | HeadlineDoubt::GuestsHost => None,
     });
     let is_known = Sureness::of(&headline.mbps, headline.runs, more_seconds).is_known();
     let unknown = || (!is_known).then_some(StopDoubt::RateUnknown { more_seconds });
@@ -97,6 +98,9 @@ fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
 }
 
 fn test(environment: &Environment, bottleneck: &Bottleneck, doubt: Option<&StopDoubt>) -> Option<StopTest> {
+    if !environment.imported.is_empty() {
+        return None;
+    }
     let iodepth = 2 * bottleneck.fastest.map_or(1, |fastest| fastest.cell.iodepth);
     match (doubt, &bottleneck.stopped_by) {
         (Some(StopDoubt::FasterThanReads | StopDoubt::Contradicted { .. }), _) => {

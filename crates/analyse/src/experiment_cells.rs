@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_record::Record;
-use halfpower_spec::{EngineName, Experiment, Pass, Workload};
+use halfpower_record::{Record, Unknown};
+use halfpower_spec::{Direction, EngineName, Experiment, Pass, Workload};
 
-use crate::CellFinding;
 use crate::cells::{cell_of, counts};
+use crate::ladder::{known_limit, medium};
 use crate::paced::{keep_whole_waves, paced};
+use crate::{CellFinding, LevelKind, PathLevel};
+
+/// How far above a known limit the cell of an experiment has to be to be marked. Windows of experiments hold nine slices
+/// of a limit, and may catch one more than passes in their time.
+const ABOVE_LIMIT: f64 = 1.0 + 1.0 / 9.0;
 
 /// All runs of one workload of an experiment.
 pub struct ExperimentCell<'a> {
@@ -17,6 +22,9 @@ pub struct ExperimentCell<'a> {
     pub finding: CellFinding,
     /// The runs, by pass and repeat.
     pub records: Vec<&'a Record>,
+    /// The most that the path is known to let through in MB/s; `None` where nothing is known, or where the experiment
+    /// itself asks for more. A finding above it is `cached`: it is not the path's.
+    pub known_mbps: Option<f64>,
 }
 
 impl ExperimentCell<'_> {
@@ -27,19 +35,48 @@ impl ExperimentCell<'_> {
     }
 }
 
-/// The cells of one experiment, by workload and engine.
-pub fn experiment_cells(experiment: Experiment, records: &[Record]) -> Vec<ExperimentCell<'_>> {
+/// The most in MB/s that a path of these levels is known to let through of a workload of an experiment.
+///
+/// Some experiments ask for more than the path gives: `memory` has no path, `buffered` measures the page cache, `burst`
+/// what passes the medium, and `credit` a limit's credit, which tells what goes on by itself.
+pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: &Workload) -> Option<f64> {
+    let medium = medium(levels, Direction::Read);
+    let is_medium = |level: &PathLevel| level.id == medium || level.id.kind == LevelKind::DataSheet;
+    let levels: Vec<PathLevel> = match experiment {
+        Experiment::Memory | Experiment::Credit => return None,
+        Experiment::Buffered if !workload.cache.direct() => return None,
+        Experiment::Burst => levels.iter().filter(|level| !is_medium(level)).cloned().collect(),
+        _ => levels.to_vec(),
+    };
+    let limit = |rw| known_limit(&levels, rw, workload.bs.0, workload.options.members);
+    match workload.rw.direction() {
+        Some(rw) => limit(rw),
+        // Both ways at once at most what each lets through.
+        None => Some(limit(Direction::Read)? + limit(Direction::Write)?),
+    }
+}
+
+/// The cells of one experiment on a path of these levels, by workload and engine.
+pub fn experiment_cells<'a>(
+    levels: &[PathLevel],
+    experiment: Experiment,
+    records: &'a [Record],
+) -> Vec<ExperimentCell<'a>> {
     let mut groups: BTreeMap<(Workload, EngineName), Vec<&Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.run.experiment == Some(experiment)) {
+    // A trace tells the experiment and not the settings that make its cells.
+    let belongs = |record: &&Record| record.run.experiment == Some(experiment) && record.knows(Unknown::Settings);
+    for record in records.iter().filter(belongs) {
         groups.entry((record.run.workload, record.engine)).or_default().push(record);
     }
-    let limits = paced(records.iter().filter(|record| record.run.experiment == Some(experiment)));
+    let limits = paced(records.iter().filter(belongs));
     let mut cells = Vec::new();
     for ((workload, engine), mut records) in groups {
         keep_whole_waves(&limits, &mut records);
         records.sort_by_key(|record| (record.run.pass, record.run.repeat));
         if let Some(finding) = cell_of(&workload, engine, &records) {
-            cells.push(ExperimentCell { workload, finding, records });
+            let known_mbps = experiment_limit(levels, experiment, &workload);
+            let cached = known_mbps.is_some_and(|known| finding.mbps.value > ABOVE_LIMIT * known);
+            cells.push(ExperimentCell { workload, finding: CellFinding { cached, ..finding }, records, known_mbps });
         }
     }
     cells

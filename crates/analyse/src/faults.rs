@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use halfpower_record::{Record, is_wrong_data};
 use halfpower_spec::Experiment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What kind of fault it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// A read brought bytes that should not be there.
@@ -19,7 +20,7 @@ pub enum FaultKind {
 }
 
 /// One kind of fault in one experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FaultFinding {
     /// What kind it is.
     pub kind: FaultKind,

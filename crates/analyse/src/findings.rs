@@ -3,12 +3,13 @@
 //! Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `None`.
 
 use halfpower_spec::{Cache, Direction, Pattern, Workload};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{CellSettings, FastestCell, Unsteady};
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The estimate.
     pub value: f64,
@@ -19,7 +20,7 @@ pub struct Interval {
 }
 
 /// Throughput against block size at one depth.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -52,7 +53,7 @@ pub struct Curve {
 }
 
 /// What a pattern, direction and cache setting is up against.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Limits {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -73,7 +74,7 @@ pub struct Limits {
 }
 
 /// Which of the two bounds on processor cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// From below: what the process was charged.
@@ -83,7 +84,7 @@ pub enum Bound {
 }
 
 /// Processor time a request = fixed + marginal x KiB.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -111,7 +112,7 @@ pub struct Cost {
 
 /// Where the processors' time went while a path was measured, in cores: 0.5 is half of one processor. What was
 /// charged, `elsewhere`, `irq`, `softirq` and `unattributed` add up to what the soaker says, where it had a pass.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Attribution {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -138,7 +139,7 @@ pub struct Attribution {
 }
 
 /// The cheapest settings within 5% of the peak.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -150,37 +151,37 @@ pub struct Advice {
     pub mbps: f64,
     /// Share of the best measured.
     pub share_of_peak: f64,
-    /// Charged processor milliseconds a megabyte there.
-    pub cpu_ms_per_mb: f64,
-    /// 99th percentile of latency there, in nanoseconds.
-    pub latency_ns_p99: u64,
+    /// Charged processor milliseconds a megabyte there; `None` where they are not known.
+    pub cpu_ms_per_mb: Option<f64>,
+    /// 99th percentile of latency there, in nanoseconds; `None` where it is not known.
+    pub latency_ns_p99: Option<u64>,
     /// The best cell that may be advised, of this pattern and direction.
     pub best: FastestCell,
     /// Whether that cell is the advised one.
     pub is_best: bool,
 }
 
-/// Latencies of a cell, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// Latencies of a cell, in nanoseconds; `None` is what another tool's results do not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencySummary {
     /// Shortest.
-    pub min: u64,
+    pub min: Option<u64>,
     /// Median.
-    pub p50: u64,
+    pub p50: Option<u64>,
     /// 90th percentile.
-    pub p90: u64,
+    pub p90: Option<u64>,
     /// 99th percentile.
-    pub p99: u64,
+    pub p99: Option<u64>,
     /// 99.9th percentile.
-    pub p999: u64,
+    pub p999: Option<u64>,
     /// Longest.
-    pub max: u64,
+    pub max: Option<u64>,
     /// Mean.
-    pub mean: f64,
+    pub mean: Option<f64>,
 }
 
 /// Evidence of others at work while a cell was measured, over all its plain runs. What no run could tell is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct NoiseFinding {
     /// Share of the processors' time that the hypervisor took.
     pub steal_share: Option<f64>,
@@ -196,7 +197,7 @@ pub struct NoiseFinding {
 }
 
 /// One cell: all runs of one workload together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CellFinding {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -226,17 +227,17 @@ pub struct CellFinding {
     pub iops: f64,
     /// Latencies of all runs together, in nanoseconds.
     pub latency_ns: LatencySummary,
-    /// Mean number of requests in flight.
-    pub achieved_depth: f64,
-    /// Processor time a request charged to the process, in microseconds.
-    pub charged_us: f64,
+    /// Mean number of requests in flight; `None` where no latency is known.
+    pub achieved_depth: Option<f64>,
+    /// Processor time a request charged to the process, in microseconds; `None` where it is not known.
+    pub charged_us: Option<f64>,
     /// Processor time a request from the soaker's pass, in microseconds.
     pub soaker_us: Option<f64>,
     /// What the soaker lost beyond the time charged in the same pass, in microseconds a request: interrupts and
     /// kernel threads. Below 0 where the soaker's own error is larger.
     pub unseen_us: Option<f64>,
-    /// Share of one core charged while it ran.
-    pub core_share: f64,
+    /// Share of one core charged while it ran; `None` where it is not known.
+    pub core_share: Option<f64>,
     /// Requests that failed, over all runs.
     pub errors: u64,
     /// Requests that moved fewer bytes than asked, over all runs.
@@ -278,7 +279,7 @@ pub struct CellFinding {
 }
 
 /// The rate that stands for one direction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Headline {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -300,11 +301,13 @@ pub struct Headline {
 }
 
 /// Why a rate may not be the medium's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum HeadlineDoubt {
     /// No counter of a device tells where the bytes came from or went.
     NoWitness,
+    /// The device is a guest's: its host may have answered from memory, and nothing here tells.
+    GuestsHost,
     /// The device's own counter moved far fewer bytes than the requests did.
     Contradicted {
         /// Bytes that the device moved, as a share of those that the requests moved.

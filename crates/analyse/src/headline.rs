@@ -4,12 +4,15 @@ use halfpower_record::{Environment, TargetKind};
 use halfpower_spec::{Cache, Direction};
 
 use crate::cells::WITHIN;
+use crate::in_memory::is_in_memory;
 use crate::interval::t95;
 use crate::path::peak;
 use crate::{CellFinding, CellSettings, Headline, HeadlineDoubt, Interval};
 
 /// Share of our own bytes below which the device's counters contradict a direct result.
 const CONTRADICTED_BELOW: f64 = 0.5;
+/// How the probe calls the machine of a guest.
+const VIRTUAL_MACHINE: &str = "virtual machine";
 /// Most runs that are worth promising.
 const MOST_RUNS: usize = 2000;
 
@@ -19,6 +22,9 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
     let headline = |rw: &Direction| {
         let cell = best(*rw)?;
         let mut doubts: Vec<HeadlineDoubt> = witness(environment, cell).into_iter().collect();
+        if doubts.is_empty() && cell.cache.direct() && is_guest(environment) {
+            doubts.push(HeadlineDoubt::GuestsHost);
+        }
         let reads = best(Direction::Read).filter(|_| *rw == Direction::Write);
         if reads.is_some_and(|reads| cell.run_mbps.len() > 1 && cell.mbps.low > reads.mbps.high) {
             doubts.push(HeadlineDoubt::FasterThanReads);
@@ -37,11 +43,17 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
     Direction::ALL.iter().filter_map(headline).collect()
 }
 
-/// What the device's counters say of a direct cell of a real target.
+/// What the device's counters say of a cell of a real target.
 fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoubt> {
     let kind = environment.capabilities.kind;
-    if !cell.cache.direct() || !matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device) {
+    if !matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device) {
         return None;
+    }
+    // Of buffered requests the page cache keeps some from the device, so that its count says little; where no device is
+    // known, what is beneath may keep all of them. Of what lies in memory nobody thinks otherwise.
+    if !cell.cache.direct() {
+        let is_unknown = environment.device.is_none() && !is_in_memory(environment);
+        return is_unknown.then_some(HeadlineDoubt::NoWitness);
     }
     match cell.noise.foreign_share {
         None => Some(HeadlineDoubt::NoWitness),
@@ -50,6 +62,12 @@ fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoub
         }
         Some(_) => None,
     }
+}
+
+/// Whether a hypervisor's host stands between this machine and the medium.
+fn is_guest(environment: &Environment) -> bool {
+    let told = environment.machine.virtualised.as_deref().unwrap_or("");
+    environment.capabilities.kind.is_hardware() && told.contains(VIRTUAL_MACHINE)
 }
 
 /// The cell of the same writes with `--cache none`.
@@ -63,7 +81,7 @@ pub(crate) fn durable_cell<'a>(cell: &CellFinding, cells: &'a [CellFinding]) -> 
 /// Further seconds until the cell's rate is known within 5%, where a run takes so long and runs go on to differ as they
 /// did; `None` where it is known, or nobody can tell.
 pub(crate) fn more_seconds(cell: &CellFinding, seconds_a_run: f64) -> Option<f64> {
-    more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run)
+    more_runs(&cell.run_mbps).map(|runs| runs as f64 * seconds_a_run).filter(|seconds| seconds.is_finite())
 }
 
 /// Runs beyond those made until the t interval is within 5% of the mean, if runs go on to differ as they did.

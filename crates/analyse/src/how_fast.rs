@@ -1,6 +1,7 @@
 //! Chooses the few cells that tell how fast a target is: small requests and the best of all, reads and writes apart.
 
 use halfpower_spec::{Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::headline::{durable_cell, more_seconds};
@@ -8,7 +9,7 @@ use crate::path::peak;
 use crate::{CellFinding, CellSettings, Interval, Sureness};
 
 /// What a row of the answer stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateRole {
     /// The smallest requests, many at once.
@@ -20,7 +21,7 @@ pub enum RateRole {
 }
 
 /// One row of the answer to how fast.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RateRow {
     /// What it stands for.
     pub role: RateRole,
@@ -35,7 +36,7 @@ pub struct RateRow {
 }
 
 /// Rate and latency of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CellRate {
     /// Throughput in MB/s.
     pub mbps: Interval,
@@ -43,10 +44,10 @@ pub struct CellRate {
     pub iops: Interval,
     /// How well both are known.
     pub sureness: Sureness,
-    /// Median latency in nanoseconds.
-    pub latency_ns_p50: u64,
-    /// 99th percentile of latency in nanoseconds.
-    pub latency_ns_p99: u64,
+    /// Median latency in nanoseconds; `None` where it is not known.
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    pub latency_ns_p99: Option<u64>,
     /// Runs that it rests on.
     pub runs: usize,
     /// Whether it was steady within its runs.

@@ -49,8 +49,16 @@ pub(crate) fn with_measured(levels: &[PathLevel], measured: &MeasuredCeilings) -
     known
 }
 
+/// The levels with the limits that experiments measured of memory and of what goes on when a credit is spent.
+pub(crate) fn with_experiments(levels: &[PathLevel], measured: &MeasuredCeilings) -> Vec<PathLevel> {
+    let mut levels = levels.to_vec();
+    with_measured_memory(&mut levels, measured);
+    with_sustained_limits(&mut levels, measured);
+    levels
+}
+
 /// Gives a level of memory that advertises nothing what was measured: the fastest copy by the most threads.
-pub(crate) fn with_measured_memory(levels: &mut [PathLevel], measured: &MeasuredCeilings) {
+fn with_measured_memory(levels: &mut [PathLevel], measured: &MeasuredCeilings) {
     let Some(copy) = measured.memory else { return };
     for level in levels.iter_mut().filter(|level| level.id.kind == LevelKind::Memory && level.pap.is_none()) {
         level.pap = Some(Rate(copy.mbps * 1e6));
@@ -59,7 +67,7 @@ pub(crate) fn with_measured_memory(levels: &mut [PathLevel], measured: &Measured
 }
 
 /// Adds the limits whose credit was spent before the medium, but for those that a level already advertises.
-pub(crate) fn with_sustained_limits(levels: &mut Vec<PathLevel>, measured: &MeasuredCeilings) {
+fn with_sustained_limits(levels: &mut Vec<PathLevel>, measured: &MeasuredCeilings) {
     for limit in &measured.sustained {
         let is_known = |level: &PathLevel| {
             let near = |known: Option<f64>, seen: Option<f64>| {
@@ -126,6 +134,13 @@ pub(crate) fn medium(levels: &[PathLevel], rw: Direction) -> LevelId {
 pub(crate) fn narrowest_pap(levels: &[PathLevel], rw: Direction) -> Option<f64> {
     let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
     of_path.filter_map(|level| level.pap_mbps(rw)).reduce(f64::min)
+}
+
+/// The most that requests of `bs_bytes` can move in MB/s, by any level between the host and the medium, where only the
+/// first `members` are at work; 0 are all.
+pub(crate) fn known_limit(levels: &[PathLevel], rw: Direction, bs_bytes: u64, members: u32) -> Option<f64> {
+    let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
+    of_path.filter_map(|level| level.most_mbps(rw, bs_bytes, members)).reduce(f64::min)
 }
 
 /// The ladder, none marked yet: what was got through a level is the best of its direction, and through the

@@ -2,12 +2,13 @@
 
 use halfpower_record::Level;
 use halfpower_spec::{Direction, Rate};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{LinkCeiling, MemoryCopy, SharedCeiling, SustainedLimit};
 
 /// Which level of the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LevelKind {
     /// Main memory.
@@ -33,7 +34,7 @@ pub enum LevelKind {
 }
 
 /// One level of one path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LevelId {
     /// Which.
     pub kind: LevelKind,
@@ -80,6 +81,10 @@ pub struct PathLevel {
     pub attainable: Option<Rate>,
     /// Requests a second that it admits.
     pub pap_iops: Option<f64>,
+    /// Of members side by side: the peak of each, whose sum `pap` is.
+    pub member_paps: Vec<Rate>,
+    /// The same in requests a second.
+    pub member_pap_iops: Vec<f64>,
     /// Where the figure comes from.
     pub source: LevelSource,
 }
@@ -145,19 +150,36 @@ impl PathLevel {
             pap: level.pap,
             attainable: level.attainable,
             pap_iops: level.pap_iops,
+            member_paps: level.member_paps.clone(),
+            member_pap_iops: level.member_pap_iops.clone(),
             source: LevelSource::Environment(level.source.clone()),
         }
     }
 
     /// A level that no limit is known of.
     pub fn unlimited(id: LevelId, source: LevelSource) -> Self {
-        Self { id, pap: None, attainable: None, pap_iops: None, source }
+        let (member_paps, member_pap_iops) = (Vec::new(), Vec::new());
+        Self { id, pap: None, attainable: None, pap_iops: None, member_paps, member_pap_iops, source }
     }
 
     /// Peak advertised performance in MB/s, where it holds for `rw` and is a number.
     pub fn pap_mbps(&self, rw: Direction) -> Option<f64> {
         let holds = self.id.holds_for(rw);
         self.pap.map(|pap| pap.mbps()).filter(|pap| holds && pap.is_finite() && *pap > 0.0)
+    }
+
+    /// The most that requests of `bs_bytes` can move through it in MB/s, by its bytes and by its requests a second, where
+    /// only the first `members` are at work; 0 are all.
+    pub fn most_mbps(&self, rw: Direction, bs_bytes: u64, members: u32) -> Option<f64> {
+        let of_members = |peaks: &mut dyn Iterator<Item = f64>, all: Option<f64>| match members {
+            0 => all,
+            members => Some(peaks.take(members as usize).sum::<f64>()).filter(|sum| *sum > 0.0).or(all),
+        };
+        let bytes = of_members(&mut self.member_paps.iter().map(|pap| pap.mbps()), self.pap_mbps(rw));
+        let ios = of_members(&mut self.member_pap_iops.iter().copied(), self.pap_iops);
+        let limits = [bytes, ios.map(|ios| ios * bs_bytes as f64 / 1e6)];
+        let is_limit = |mbps: &f64| self.id.holds_for(rw) && mbps.is_finite() && *mbps > 0.0;
+        limits.into_iter().flatten().filter(is_limit).reduce(f64::min)
     }
 
     /// What a result of `rw` is held against, in MB/s: what gets through the level, else what it advertises.

@@ -6,6 +6,7 @@
 
 mod advice;
 mod attribution;
+mod beside;
 mod bottleneck;
 mod calibrate;
 mod cells;
@@ -21,6 +22,7 @@ pub mod fit;
 mod half_power;
 mod headline;
 mod how_fast;
+mod in_memory;
 mod interval;
 mod judged;
 mod ladder;
@@ -31,6 +33,7 @@ mod measured_ceilings;
 mod paced;
 mod path;
 mod path_model;
+mod percentiles;
 pub mod policy;
 mod processor_time;
 mod regime;
@@ -43,6 +46,7 @@ mod study_findings;
 mod study_state;
 mod summary;
 mod sureness;
+mod thread_scaling;
 mod unsteady;
 mod warm_up;
 mod warning;
@@ -54,20 +58,21 @@ use halfpower_record::{Environment, Record};
 use halfpower_spec::Question;
 
 pub use advice::advice;
+pub use beside::BesideRow;
 pub use calibrate::{
     CalibrateError, Calibration, Ceilings, FittedPath, HeldOut, HeldOutPath, MeasuredRange, NotFitted, Remark,
     Unfittable, calibrate, check,
 };
 pub use cells::{cells, cells_within};
 pub use compare::{
-    Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, CostComparison, CostTerm,
-    Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES, MissingFigure, Note, Outcome,
-    PathComparison, PlaceAspect, Practical, PriceRow, PriceTable, Prior, Quantity, StudyFacts, StudyRecords, compare,
-    compare_apart, price, price_row,
+    Accesses, CellComparison, Change, Comparison, Condition, ConditionCase, ConditionFinding, ConditionLimit,
+    CostComparison, CostTerm, Estimate, Flaw, Floor, HalfPowerComparison, InStudy, KILOBYTES, LeftOut, MEGABYTES,
+    MissingFigure, Note, Outcome, PathComparison, PlaceAspect, Practical, PriceRow, PriceTable, Prior, Quantity,
+    StudyFacts, StudyRecords, compare, compare_all, price, price_row,
 };
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
-pub use experiment_cells::{ExperimentCell, experiment_cells};
+pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
@@ -84,6 +89,7 @@ pub use limits::limits;
 pub use mean::{mean, median, some_mean};
 pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedCeiling, SustainedLimit};
 pub use path::peak;
+pub use percentiles::{Percentiles, percentiles};
 pub use settings::{CellSettings, PathSettings};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{
@@ -94,6 +100,7 @@ pub use study_findings::Findings;
 pub use study_state::{NoisySign, StudyState};
 pub use summary::Summary;
 pub use sureness::Sureness;
+pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use unsteady::{Objection, Unsteady};
 pub use warning::{Harm, Warning};
 pub use waves::{Waves, waves};
@@ -115,27 +122,25 @@ pub fn analyse(
     records: &[Record],
     measured: &MeasuredCeilings,
 ) -> Findings {
-    let mut levels = levels(question, environment);
-    ladder::with_measured_memory(&mut levels, measured);
-    ladder::with_sustained_limits(&mut levels, measured);
+    let advertised = levels(question, environment);
+    let levels = ladder::with_experiments(&advertised, measured);
     let gathered = cells::gather(&levels, records);
     let cells: Vec<CellFinding> = gathered.iter().map(|cell| cell.finding.clone()).collect();
-    let paths = paths(&cells);
-    let fitted: Vec<(MeasuredPath<'_>, Regimes<'_>)> =
-        paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect();
-    let curves: Vec<Curve> =
-        fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, &levels, path, regimes)).collect();
-    let (cpus, virtualised) = (environment.machine.cpus, environment.machine.virtualised.is_some());
+    let walked = with_fewest_threads(&cells);
+    let paths = paths(&walked);
+    let fitted = fitted(&paths);
+    let curves = curves_of(question, &levels, &fitted);
+    let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
     let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
     let mut judgement = bottleneck::judge(&judged);
     ladder::with_measured_rate(&mut judgement.ladder, measured);
-    let (costs, advice) = (costs(&cells), advice(&cells));
-    let harness_ns_per_io = harness_ns_per_io(records);
+    let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {
         question,
         environment,
         levels: &levels,
+        advertised: &advertised,
         records,
         gathered: &gathered,
         cells: &cells,
@@ -143,8 +148,7 @@ pub fn analyse(
         advice: &advice,
         harness_ns_per_io,
     });
-    let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
-    let seconds_a_run = seconds / records.len().max(1) as f64;
+    let (seconds, seconds_a_run) = seconds_of(environment, records);
     let headline = headlines(environment, &cells, seconds_a_run);
     let summary = summary(environment, &judged, &headline, &curves, &advice, &warnings, (records.len(), seconds_a_run));
     Findings {
@@ -166,14 +170,44 @@ pub fn analyse(
         advice,
         warnings,
         harness_ns_per_io,
+        threads: thread_scaling::thread_scaling(&cells, cpus),
+        imported: environment.imported.clone(),
+        beside: beside::beside(records),
         cells,
     }
 }
 
-/// The median of what the records say, so that one disturbed calibration does not matter; 0 where none does.
-fn harness_ns_per_io(records: &[Record]) -> f64 {
-    let mut all: Vec<f64> = records.iter().map(|record| record.harness_ns_per_io).collect();
+/// Each path with what bounds its cells.
+fn fitted<'a>(paths: &'a [MeasuredPath<'a>]) -> Vec<(MeasuredPath<'a>, Regimes<'a>)> {
+    paths.iter().map(|path| (path.clone(), regimes(path.usable()))).collect()
+}
+
+/// The curve of each depth of each path.
+fn curves_of(question: &Question, levels: &[PathLevel], fitted: &[(MeasuredPath<'_>, Regimes<'_>)]) -> Vec<Curve> {
+    fitted.iter().flat_map(|(path, regimes)| half_power::curves_of(question, levels, path, regimes)).collect()
+}
+
+/// Time that all runs took with their preparation, and what a further run would take, in seconds; without end of what
+/// another tool measured, which nobody here goes on with.
+fn seconds_of(environment: &Environment, records: &[Record]) -> (f64, f64) {
+    let seconds = records.iter().map(|record| u128::from(record.spent_ns)).sum::<u128>() as f64 / 1e9;
+    let goes_on = environment.imported.is_empty();
+    (seconds, if goes_on { seconds / records.len().max(1) as f64 } else { f64::INFINITY })
+}
+
+/// The cells but for those that another one with fewer threads stands for: curves and lines are of one number of them.
+fn with_fewest_threads(cells: &[CellFinding]) -> Vec<CellFinding> {
+    let alone = |cell: &CellFinding| CellSettings::of(cell).but_for_threads();
+    let fewer =
+        |cell: &&CellFinding| !cells.iter().any(|other| other.threads < cell.threads && alone(other) == alone(cell));
+    cells.iter().filter(fewer).cloned().collect()
+}
+
+/// The median of what the records say, so that one disturbed calibration does not matter; `None` where none does.
+fn harness_ns_per_io(records: &[Record]) -> Option<f64> {
+    let ours = records.iter().filter(|record| record.origin.is_none());
+    let mut all: Vec<f64> = ours.map(|record| record.harness_ns_per_io).collect();
     all.retain(|ns| ns.is_finite() && *ns >= 0.0);
     all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(0.0)
+    all.get(all.len() / 2).copied()
 }

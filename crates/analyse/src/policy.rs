@@ -9,10 +9,23 @@ use halfpower_spec::{Bytes, Cache, Direction};
 pub const NEAR_BEST: f64 = 0.95;
 /// Factor up to which two costs are equal: accounting knows them no better.
 pub const SAME_COST: f64 = 1.05;
+/// Share of the processors that a run can use from which on they are full.
+pub const FULL_CORE: f64 = 0.9;
+/// Factor that more threads have to bring for still more to be tried.
+pub const MORE_THREADS_GAIN: f64 = 1.05;
 /// How many times as fast as the best direct read a buffered one may be before it is a cache's.
 pub const ABOVE_DIRECT: f64 = 1.5;
 /// Share of its span in the page cache above which a buffered read has measured memory.
 const CACHED_SHARE: f64 = 0.1;
+
+/// Block size of the pages of most databases.
+const DATABASE_BS: Bytes = Bytes(8192);
+
+/// The block size that stands for a database's pages: the one next to 8 KiB by its logarithm, the first of two as near.
+pub fn database_bs(sizes: impl Iterator<Item = Bytes>) -> Option<Bytes> {
+    let far = |bs: &Bytes| (bs.0 as f64 / DATABASE_BS.0 as f64).ln().abs();
+    sizes.min_by(|one, other| far(one).total_cmp(&far(other)))
+}
 
 /// What settings ask of an application, the least first: requests outstanding, block size, cache setting.
 pub type Ease = (u32, Bytes, Cache);

@@ -1,6 +1,6 @@
 //! Sums the processors' time of a cell's plain runs, by kind.
 
-use halfpower_record::{CpuTimes, Record};
+use halfpower_record::{CpuTimes, Record, Unknown};
 use halfpower_spec::Pass;
 
 /// The processors' time of a cell's plain runs, summed, in nanoseconds; and what the idle machine spends.
@@ -19,7 +19,10 @@ pub(crate) struct Processors {
 impl Processors {
     pub fn of(records: &[&Record]) -> Self {
         let mut sum = Self::default();
-        let tells = |record: &&&Record| record.run.pass == Pass::Plain && !record.cpu.machine.is_empty();
+        let tells = |record: &&&Record| {
+            let counted = !record.cpu.machine.is_empty() && record.knows(Unknown::ChargedTime);
+            record.run.pass == Pass::Plain && counted
+        };
         for Record { cpu, .. } in records.iter().filter(tells) {
             let all = |of: fn(&CpuTimes) -> u64| cpu.machine.iter().map(|times| of(times) as f64).sum::<f64>();
             sum.span_ns += cpu.span_ns as f64;

@@ -1,10 +1,11 @@
 //! Names a path and a cell by their settings.
 
 use halfpower_spec::{Cache, Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A path: one pattern, direction and cache setting, whatever the depth and block size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct PathSettings {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -15,7 +16,7 @@ pub struct PathSettings {
 }
 
 /// The settings of a cell; the engine that carried it is not one of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct CellSettings {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -35,5 +36,10 @@ impl CellSettings {
     /// The path that the cell lies on.
     pub fn path(&self) -> PathSettings {
         PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }
+    }
+
+    /// What cells have in common that differ in their threads alone.
+    pub(crate) fn but_for_threads(self) -> Self {
+        Self { threads: 0, ..self }
     }
 }

@@ -1,5 +1,6 @@
 //! Holds what stops a path, with the measurements that show it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{CellSettings, LevelId, LevelSource, PathSettings};
@@ -20,7 +21,7 @@ pub struct Bottleneck {
 }
 
 /// The cell that stands for how fast the target is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FastestCell {
     /// Its settings.
     #[serde(flatten)]
@@ -30,7 +31,7 @@ pub struct FastestCell {
 }
 
 /// What stops the fastest cell, with the evidence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StoppedBy {
     /// Not known: no cell has a run yet.
@@ -109,6 +110,15 @@ pub enum StoppedBy {
         /// Throughput there in MB/s.
         deeper_mbps: f64,
     },
+    /// More threads brought no more, so that it is not their processors.
+    NoGainFromThreads {
+        /// The threads from which on it brought no more.
+        threads: u32,
+        /// The larger number that was measured.
+        more_threads: u32,
+        /// Throughput there in MB/s.
+        more_mbps: f64,
+    },
     /// The time that each request takes; more depth may help.
     RequestTime {
         /// What that time is made of, where it is known.
@@ -119,7 +129,7 @@ pub enum StoppedBy {
 }
 
 /// How the rate of a level is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownLimit {
     /// So much gets through it at best.
@@ -131,7 +141,7 @@ pub enum KnownLimit {
 }
 
 /// Whose processors are full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorsOf {
     /// Those that the run's threads can use, by what they were charged.
@@ -141,7 +151,7 @@ pub enum ProcessorsOf {
 }
 
 /// What a ceiling limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ceiling {
     /// Bytes a second: neither larger blocks nor more depth get past it.
@@ -151,7 +161,7 @@ pub enum Ceiling {
 }
 
 /// Time between completions at one depth: a fixed part, and one for each KiB.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RequestTime {
     /// Depth that it was fitted at, over all threads.
     pub iodepth: u32,
@@ -162,7 +172,7 @@ pub struct RequestTime {
 }
 
 /// What more depth brought.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DepthGain {
     /// The depth before.
     pub from_iodepth: u32,
@@ -187,7 +197,7 @@ pub enum NextLimit {
 }
 
 /// How the next limit is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextLimitBy {
     /// By what gets through the level at best.
@@ -201,7 +211,7 @@ pub enum NextLimitBy {
 }
 
 /// A limit on requests a second that a path meets.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RequestCeiling {
     /// The path.
     #[serde(flatten)]

@@ -1,9 +1,10 @@
 //! Holds all findings of one study together.
 
-use halfpower_record::{Device, FileSystem, Machine};
+use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
 
 use crate::{
-    Advice, Attribution, Bottleneck, CellFinding, Cost, Curve, Headline, LevelFinding, Limits, Summary, Warning,
+    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, Headline, LevelFinding, Limits, Summary,
+    ThreadScaling, Warning,
 };
 
 /// Everything that the analysis has to say about one study.
@@ -39,12 +40,18 @@ pub struct Findings {
     pub cost: Vec<Cost>,
     /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
     pub attribution: Vec<Attribution>,
+    /// How many threads it takes, for cells that went on with more of them.
+    pub threads: Vec<ThreadScaling>,
     /// What to set.
     pub advice: Vec<Advice>,
     /// What a reader should know before believing a number, the most harmful first.
     pub warnings: Vec<Warning>,
     /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
     pub cells: Vec<CellFinding>,
-    /// What the null engine takes a request: the harness's own share.
-    pub harness_ns_per_io: f64,
+    /// What the null engine takes a request: the harness's own share; `None` where another tool measured.
+    pub harness_ns_per_io: Option<f64>,
+    /// Files of other tools that the runs come from; none where halfpower measured them.
+    pub imported: Vec<ImportedFile>,
+    /// Runs that stand in no cell: those that go both ways, and another tool's with settings that no cell has.
+    pub beside: Vec<BesideRow>,
 }

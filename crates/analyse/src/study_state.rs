@@ -1,12 +1,12 @@
 //! Says in one word how far a study can be believed.
 
 use halfpower_record::{Environment, TargetKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::in_memory::is_in_memory;
 use crate::{CellFinding, Headline, HeadlineDoubt, RateRow, Sureness, Warning};
 
-/// File systems that lie in main memory.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 /// Share of the cells that others have disturbed, or that were not steady, from which on the study is noisy.
 const MANY: f64 = 0.25;
 /// Share of the processors' time that the hypervisor may take before the study is noisy.
@@ -15,7 +15,7 @@ const MUCH_STEAL: f64 = 0.05;
 const WIDE: f64 = 0.15;
 
 /// The state of a study: the first of these that holds, what harms belief most first.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StudyState {
     /// It was cut short.
@@ -25,6 +25,8 @@ pub enum StudyState {
     },
     /// No run moved bytes without errors.
     Failed,
+    /// Another tool measured it: who else was at work is not known.
+    Imported,
     /// Time was virtual: it tells of a model.
     Simulated,
     /// The file system lies in main memory.
@@ -44,7 +46,7 @@ pub enum StudyState {
 }
 
 /// What shows that a study was disturbed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoisySign {
     /// Others used the disk in many cells.
@@ -74,6 +76,8 @@ pub(crate) fn study_state(grounds: &StateGrounds<'_>) -> StudyState {
         StudyState::Unfinished { share: 0.0 }
     } else if !cells.is_empty() && cells.iter().all(|cell| cell.errors > 0 || cell.mbps.value <= 0.0) {
         StudyState::Failed
+    } else if environment.capabilities.kind == TargetKind::Imported {
+        StudyState::Imported
     } else if environment.capabilities.kind == TargetKind::Simulated {
         StudyState::Simulated
     } else if is_in_memory(environment) {
@@ -87,11 +91,6 @@ pub(crate) fn study_state(grounds: &StateGrounds<'_>) -> StudyState {
     } else {
         StudyState::Quiet
     }
-}
-
-/// Whether the file system lies in main memory.
-pub(crate) fn is_in_memory(environment: &Environment) -> bool {
-    environment.filesystem.as_ref().is_some_and(|filesystem| IN_MEMORY.contains(&filesystem.kind.as_str()))
 }
 
 /// A cache answered everything, or by the device's own counter what stands for a direction.

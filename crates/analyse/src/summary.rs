@@ -1,5 +1,6 @@
 //! Sums a study up for a reader with half a minute: its state, how fast, what stops it, what to set.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
@@ -7,11 +8,14 @@ use crate::direction_stop::direction_stops;
 use crate::how_fast::how_fast;
 use crate::study_state::{StateGrounds, study_state};
 use crate::what_to_set::what_to_set;
-use crate::{Advice, Curve, DirectionStop, Headline, RateRow, StudyState, Warning, WhatToSet};
+use crate::{
+    Advice, CellFinding, CellSettings, Curve, DirectionStop, Headline, RateRow, StudyState, UseAdvice, Warning,
+    WhatToSet,
+};
 use halfpower_record::Environment;
 
 /// The answer of a study in a few rows.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Summary {
     /// How far the study can be believed, in a word.
     pub state: StudyState,
@@ -36,10 +40,17 @@ pub(crate) fn summary(
 ) -> Summary {
     let rows = how_fast(study.cells, seconds_a_run);
     let state = StateGrounds { environment, cells: study.cells, headline, rows: &rows, warnings, runs };
-    Summary {
-        state: study_state(&state),
-        stops: direction_stops(environment, study, headline),
-        what_to_set: what_to_set(study, headline, curves, advice),
-        how_fast: rows,
+    let state = study_state(&state);
+    let mut what_to_set = what_to_set(study, headline, curves, advice);
+    if matches!(state, StudyState::Noisy { .. }) {
+        what_to_set.uses.retain(|advice| is_repeated(study.cells, advice));
     }
+    Summary { state, stops: direction_stops(environment, study, headline), what_to_set, how_fast: rows }
+}
+
+/// Whether a piece of advice rests on more than one run, or on no single cell at all: in a noisy study a lone run is as
+/// likely luck as not.
+fn is_repeated(cells: &[CellFinding], advice: &UseAdvice) -> bool {
+    let its = cells.iter().find(|cell| CellSettings::of(cell) == advice.cell).filter(|_| advice.measured.is_some());
+    its.is_none_or(|cell| cell.run_mbps.len() > 1)
 }

@@ -1,5 +1,6 @@
 //! Says how well a rate is known, so that no reader is shown an interval that means nothing.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Interval;
@@ -8,7 +9,7 @@ use crate::Interval;
 const MOST_REACH: f64 = 0.5;
 
 /// How well a rate is known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Sureness {
     /// Half of its 95% interval is this share of it.

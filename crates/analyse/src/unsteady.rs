@@ -1,9 +1,10 @@
 //! Holds what speaks against the steadiness of a run and of a cell.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a cell was not steady: what its runs show.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Unsteady {
     /// What the first of them shows.
     #[serde(flatten)]
@@ -15,7 +16,7 @@ pub struct Unsteady {
 }
 
 /// What a run's series shows that a steady one does not. Rates are MB/s.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Objection {
     /// The rate changed from one level to another.

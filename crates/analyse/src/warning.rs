@@ -2,12 +2,14 @@
 //!
 //! Shares are 0 to 1; `worst` and `fastest` are the cell that shows it most.
 
+use halfpower_spec::Experiment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{CellSettings, PathSettings, Unsteady};
 
 /// What a doubt does to the figures, the worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Harm {
     /// Figures are not of what they stand for: requests failed, a cache answered.
@@ -23,7 +25,7 @@ pub enum Harm {
 }
 
 /// A doubt about a study.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Warning {
     /// The environment could not be had as asked, in its own words.
@@ -70,6 +72,30 @@ pub enum Warning {
         mbps: f64,
         /// What the path advertises for its direction, in MB/s.
         advertised_mbps: f64,
+    },
+    /// Cells of an experiment are faster than the path is known to let through: they take no part in its answer.
+    ExperimentAboveKnown {
+        /// Which.
+        experiment: Experiment,
+        /// Such cells.
+        cells: usize,
+        /// All its cells.
+        of_cells: usize,
+        /// The one that is most above its limit.
+        worst: CellSettings,
+        /// Its throughput in MB/s.
+        mbps: f64,
+        /// What the path lets through of it, in MB/s.
+        known_mbps: f64,
+    },
+    /// A small share of the device was used: heads move little, or its own cache holds much of it.
+    SmallSpan {
+        /// Bytes that were used.
+        span_bytes: u64,
+        /// Bytes of the device.
+        device_bytes: u64,
+        /// Whether the device turns.
+        rotational: bool,
     },
     /// The page cache answered buffered reads.
     PageCacheAnswered {
@@ -224,9 +250,10 @@ impl Warning {
     /// What it does to the figures.
     pub fn harm(&self) -> Harm {
         match self {
-            Self::RequestsFailed { .. } | Self::AboveAdvertised { .. } | Self::NeverReachedTheDisk { .. } => {
-                Harm::Wrong
-            }
+            Self::RequestsFailed { .. }
+            | Self::AboveAdvertised { .. }
+            | Self::ExperimentAboveKnown { .. }
+            | Self::NeverReachedTheDisk { .. } => Harm::Wrong,
             Self::OthersUsedTheDisk { .. }
             | Self::HypervisorTookTime { .. }
             | Self::NotSteady { .. }
@@ -237,9 +264,12 @@ impl Warning {
             | Self::OpenedCached { .. }
             | Self::PageCacheAnswered { .. }
             | Self::ShallowQueue { .. } => Harm::Changed,
-            Self::HarnessShare { .. } | Self::NoSoaker | Self::SoakerBelowCharged { .. } | Self::MixedRuns { .. } => {
-                Harm::Slight
-            }
+            Self::SmallSpan { rotational: true, .. } => Harm::Changed,
+            Self::SmallSpan { .. }
+            | Self::HarnessShare { .. }
+            | Self::NoSoaker
+            | Self::SoakerBelowCharged { .. }
+            | Self::MixedRuns { .. } => Harm::Slight,
         }
     }
 
@@ -250,6 +280,7 @@ impl Warning {
             | Self::ShortTransfers { cells, .. }
             | Self::OpenedCached { cells, .. }
             | Self::AboveAdvertised { cells, .. }
+            | Self::ExperimentAboveKnown { cells, .. }
             | Self::PageCacheAnswered { cells, .. }
             | Self::ShallowQueue { cells, .. }
             | Self::NotSteady { cells, .. }
@@ -261,9 +292,11 @@ impl Warning {
             | Self::RestlessRuns { cells, .. }
             | Self::HarnessShare { cells, .. }
             | Self::SoakerBelowCharged { cells, .. } => Some(*cells),
-            Self::Environment { .. } | Self::HypervisorTookTime { .. } | Self::NoSoaker | Self::MixedRuns { .. } => {
-                None
-            }
+            Self::Environment { .. }
+            | Self::SmallSpan { .. }
+            | Self::HypervisorTookTime { .. }
+            | Self::NoSoaker
+            | Self::MixedRuns { .. } => None,
         }
     }
 }

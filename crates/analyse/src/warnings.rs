@@ -3,11 +3,12 @@
 //! Findings of one kind are one warning, so that a bad study does not drown its report.
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Pass, Question};
+use halfpower_spec::{Experiment, Pass, Question};
 
 use crate::cells::{Gathered, WITHIN};
 use crate::corroboration::noise;
-use crate::ladder::narrowest_pap;
+use crate::experiment_cells::experiment_cells;
+use crate::ladder::known_limit;
 use crate::path::{MeasuredPath, best, leading};
 use crate::{Advice, CellFinding, CellSettings, Harm, PathLevel, PathSettings, Warning};
 
@@ -19,22 +20,26 @@ const RESTLESS: f64 = 0.2;
 const HARNESS: f64 = 0.05;
 /// How far below the charge of its own pass the soaker's loss may be before it is said.
 const BELOW_CHARGED: f64 = 0.98;
+/// Share of a device below which what is used of it is small.
+const SMALL_SPAN: f64 = 0.1;
 /// Share of the span in the page cache above which it is said.
 const OPENED_CACHED: f64 = 0.01;
 /// Share of the processors' time, or of the bytes moved, above which others are said to have been at work.
-const OTHERS: f64 = 0.01;
+pub(crate) const OTHERS: f64 = 0.01;
 
 /// What the warnings are drawn from.
 pub(crate) struct Grounds<'a> {
     pub question: &'a Question,
     pub environment: &'a Environment,
     pub levels: &'a [PathLevel],
+    /// The levels as far as the environment and the user know them, without what experiments measured.
+    pub advertised: &'a [PathLevel],
     pub records: &'a [Record],
     pub gathered: &'a [Gathered],
     pub cells: &'a [CellFinding],
     pub paths: &'a [MeasuredPath<'a>],
     pub advice: &'a [Advice],
-    pub harness_ns_per_io: f64,
+    pub harness_ns_per_io: Option<f64>,
 }
 
 /// All warnings, the most harmful first: what makes figures wrong, and then by what they do to the figures times the
@@ -46,6 +51,8 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     all.extend(short_transfers(grounds));
     all.extend(opened_cached(grounds));
     all.extend(above_advertised(grounds));
+    all.extend(grounds.question.experiments.iter().filter_map(|experiment| above_known(grounds, *experiment)));
+    all.extend(small_span(grounds));
     all.extend(page_cache_answered(grounds));
     all.extend(grounds.paths.iter().filter_map(shallow));
     all.extend(not_steady(grounds));
@@ -114,7 +121,7 @@ fn opened_cached(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 fn above_advertised(grounds: &Grounds<'_>) -> Option<Warning> {
-    let pap = |cell: &CellFinding| narrowest_pap(grounds.levels, cell.rw);
+    let pap = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, 0);
     let above = grounds.cells.iter().filter(|cell| pap(cell).is_some_and(|pap| cell.cached && cell.mbps.value > pap));
     let above: Vec<&CellFinding> = above.collect();
     let highest = best(above.iter().copied())?;
@@ -123,10 +130,36 @@ fn above_advertised(grounds: &Grounds<'_>) -> Option<Warning> {
     Some(Warning::AboveAdvertised { cells: above.len(), fastest, mbps, advertised_mbps })
 }
 
+fn above_known(grounds: &Grounds<'_>, experiment: Experiment) -> Option<Warning> {
+    // The walks have cells of their own.
+    if experiment.pattern().is_some() {
+        return None;
+    }
+    let cells = experiment_cells(grounds.advertised, experiment, grounds.records);
+    let above = cells.iter().filter(|cell| cell.finding.cached);
+    let above: Vec<(&CellFinding, f64)> = above.filter_map(|cell| Some((&cell.finding, cell.known_mbps?))).collect();
+    let share = |(cell, known): &(&CellFinding, f64)| cell.mbps.value / known;
+    let (worst, known_mbps) = above.iter().copied().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    let (settings, mbps, of_cells) = (CellSettings::of(worst), worst.mbps.value, cells.len());
+    Some(Warning::ExperimentAboveKnown { experiment, cells: above.len(), of_cells, worst: settings, mbps, known_mbps })
+}
+
+/// Of a device that turns, or that has a cache of its own, what is known to be used is a small share.
+fn small_span(grounds: &Grounds<'_>) -> Option<Warning> {
+    let Environment { capabilities, device, .. } = grounds.environment;
+    let device = device.as_ref().filter(|_| capabilities.kind.is_hardware() && capabilities.members <= 1)?;
+    // What lies in pieces over all of it has the strokes and the tracks of all of it; a cache holds it as easily.
+    let rotational = device.rotational == Some(true) && capabilities.spread.is_none();
+    let is_cached = device.write_cache.as_deref() == Some("write back");
+    let (span_bytes, device_bytes) = (capabilities.span.0, device.size.0);
+    let is_small = span_bytes > 0 && (span_bytes as f64) < SMALL_SPAN * device_bytes as f64;
+    (is_small && (rotational || is_cached)).then_some(Warning::SmallSpan { span_bytes, device_bytes, rotational })
+}
+
 fn page_cache_answered(grounds: &Grounds<'_>) -> Option<Warning> {
     let answered = |cell: &&CellFinding| cell.cached && !cell.cache.direct();
-    let unexplained =
-        |cell: &&CellFinding| narrowest_pap(grounds.levels, cell.rw).is_none_or(|pap| cell.mbps.value <= pap);
+    let limit = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, 0);
+    let unexplained = |cell: &&CellFinding| limit(cell).is_none_or(|limit| cell.mbps.value <= limit);
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(answered).filter(unexplained).collect();
     let highest = best(cells.iter().copied())?;
     let (fastest, mbps) = (CellSettings::of(highest), highest.mbps.value);
@@ -134,7 +167,9 @@ fn page_cache_answered(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
-    let share = |cell: &CellFinding| cell.achieved_depth / f64::from(cell.total_depth().max(1));
+    // What has no known depth is not shallow.
+    let share =
+        |cell: &CellFinding| cell.achieved_depth.map_or(1.0, |depth| depth / f64::from(cell.total_depth().max(1)));
     let deep: Vec<&CellFinding> = path.usable().filter(|cell| cell.total_depth() > 1).collect();
     let below: Vec<&CellFinding> = deep.iter().copied().filter(|cell| share(cell) < SHALLOW).collect();
     let worst = below.iter().copied().reduce(|low, next| if share(next) < share(low) { next } else { low })?;
@@ -144,7 +179,7 @@ fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
         of_cells: deep.len(),
         below_share: SHALLOW,
         worst: CellSettings::of(worst),
-        achieved_depth: worst.achieved_depth,
+        achieved_depth: worst.achieved_depth?,
     })
 }
 
@@ -204,7 +239,12 @@ fn beyond<'a>(
 fn few_runs(grounds: &Grounds<'_>) -> Option<Warning> {
     let wanted_runs = grounds.question.repeats as usize;
     let cells = grounds.cells.iter().filter(|cell| cell.runs < wanted_runs).count();
-    (cells > 0).then_some(Warning::FewRuns { cells, of_cells: grounds.cells.len(), wanted_runs })
+    // Another tool's runs were not planned here.
+    (cells > 0 && grounds.environment.imported.is_empty()).then_some(Warning::FewRuns {
+        cells,
+        of_cells: grounds.cells.len(),
+        wanted_runs,
+    })
 }
 
 /// The best cell of each path and the advised ones.
@@ -216,13 +256,20 @@ fn deciding<'a>(grounds: &Grounds<'a>) -> Vec<&'a CellFinding> {
                 == (cell.pattern, cell.rw, cell.cache, cell.iodepth, cell.threads, cell.bs_bytes, cell.engine)
         })
     };
+    // Paths have cells of their own, without those that differ in their threads alone.
+    let same = |one: &CellFinding, other: &CellFinding| {
+        CellSettings::of(one) == CellSettings::of(other) && one.engine == other.engine
+    };
     let is_best = |cell: &CellFinding| {
-        grounds.paths.iter().any(|path| leading(path.usable()).is_some_and(|best| std::ptr::eq(best, cell)))
+        grounds.paths.iter().any(|path| leading(path.usable()).is_some_and(|best| same(best, cell)))
     };
     grounds.cells.iter().filter(|cell| cell.usable() && (is_best(cell) || advised(cell))).collect()
 }
 
 fn wide(grounds: &Grounds<'_>) -> Option<Warning> {
+    if !grounds.environment.imported.is_empty() {
+        return None;
+    }
     let deciding = deciding(grounds);
     let of_cell = |cell: &CellFinding| cell.mbps.relative_reach();
     let (cells, worst) = beyond(deciding.iter().copied(), WITHIN, of_cell)?;
@@ -245,10 +292,10 @@ fn restless(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 fn harness(grounds: &Grounds<'_>) -> Option<Warning> {
-    let harness_ns_per_io = grounds.harness_ns_per_io;
+    let harness_ns_per_io = grounds.harness_ns_per_io?;
     let of_cell = |cell: &CellFinding| {
-        let latency_ns = cell.latency_ns.mean;
-        if latency_ns > 0.0 { harness_ns_per_io / latency_ns } else { 0.0 }
+        let latency_ns = cell.latency_ns.mean.filter(|ns| *ns > 0.0);
+        latency_ns.map_or(0.0, |ns| harness_ns_per_io / ns)
     };
     let (cells, worst) = beyond(grounds.cells, HARNESS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
@@ -257,7 +304,8 @@ fn harness(grounds: &Grounds<'_>) -> Option<Warning> {
 
 fn no_soaker(grounds: &Grounds<'_>) -> Option<Warning> {
     let soaked = grounds.records.iter().any(|r| r.run.pass == Pass::Soaker && r.cpu.soaker.is_some());
-    (!grounds.cells.is_empty() && !soaked).then_some(Warning::NoSoaker)
+    let imported = !grounds.environment.imported.is_empty();
+    (!grounds.cells.is_empty() && !soaked && !imported).then_some(Warning::NoSoaker)
 }
 
 fn soaker_below(grounds: &Grounds<'_>) -> Option<Warning> {

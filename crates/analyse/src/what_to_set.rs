@@ -3,15 +3,14 @@
 //! Where fewer than three depths were measured there is no advice, unless the fitted path says how many requests go side
 //! by side: then it stands at the first depth that keeps so many going.
 
-use halfpower_spec::{Direction, Pattern};
+use halfpower_spec::{Bytes, Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
-use crate::policy::NEAR_BEST;
+use crate::policy::{NEAR_BEST, database_bs};
 use crate::{Advice, CellFinding, CellSettings, Curve, Headline};
 
-/// Block size of the pages of most databases.
-const DATABASE_BS_BYTES: u64 = 8192;
 /// Smaller blocks are nobody's who moves much.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
 /// Depths from which on they tell which of them is enough.
@@ -24,7 +23,7 @@ const AT_KNEE: f64 = 0.95;
 const FAR_BEYOND: f64 = 2.0;
 
 /// What to set, by use.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct WhatToSet {
     /// Settings for each use that enough was measured for.
     pub uses: Vec<UseAdvice>,
@@ -33,7 +32,7 @@ pub struct WhatToSet {
 }
 
 /// What the settings are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
     /// Small random reads.
@@ -45,7 +44,7 @@ pub enum Use {
 }
 
 /// Settings for one use.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UseAdvice {
     /// The use.
     #[serde(rename = "use")]
@@ -60,7 +59,7 @@ pub struct UseAdvice {
 }
 
 /// What settings gave.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct UseRate {
     /// Throughput in MB/s.
     pub mbps: f64,
@@ -68,14 +67,14 @@ pub struct UseRate {
     pub iops: f64,
     /// Share of the best of its block size.
     pub share_of_best: f64,
-    /// 99th percentile of latency in nanoseconds.
-    pub latency_ns_p99: u64,
-    /// Charged processor time a decimal gigabyte, in seconds.
-    pub cpu_s_per_gb: f64,
+    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    pub latency_ns_p99: Option<u64>,
+    /// Charged processor time a decimal gigabyte, in seconds; `None` where it is not known.
+    pub cpu_s_per_gb: Option<f64>,
 }
 
 /// Where half power lies at one depth.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HalfPowerSize {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -111,10 +110,8 @@ fn database(study: &JudgedStudy<'_>) -> Option<UseAdvice> {
     let reads = |cell: &&CellFinding| {
         (cell.pattern, cell.rw) == (Pattern::Random, Direction::Read) && cell.trusted() && direct(cell)
     };
-    let far = |bytes: u64| (bytes as f64 / DATABASE_BS_BYTES as f64).ln().abs();
-    let sizes = study.cells.iter().filter(reads).map(|cell| cell.bs_bytes);
-    let bs_bytes = sizes.min_by(|one, other| far(*one).total_cmp(&far(*other)))?;
-    let cells = of_block(study.cells, Pattern::Random, Direction::Read, bs_bytes, direct);
+    let bs = database_bs(study.cells.iter().filter(reads).map(|cell| Bytes(cell.bs_bytes)))?;
+    let cells = of_block(study.cells, Pattern::Random, Direction::Read, bs.0, direct);
     let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
     let near = cells.iter().copied().filter(|cell| cell.mbps.value >= NEAR_BEST * best);
     settled(study, Use::Database, &cells, near.min_by_key(|cell| cell.total_depth())?)
@@ -141,7 +138,10 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let side_by_side = path.and_then(|(_, regimes)| regimes.parallelism);
     let is_enough = |depth: u32, most: f64| f64::from(depth) >= AT_KNEE * most;
     let beyond = |most: &f64| f64::from(chosen.total_depth()) > FAR_BEYOND * most;
-    if depths.len() >= FEWEST_DEPTHS && !side_by_side.is_some_and(|most| beyond(&most)) {
+    // Of fewer threads it was their processor time that let no more go side by side.
+    let has_more_threads = cells.iter().any(|cell| cell.threads < chosen.threads);
+    let is_beyond = side_by_side.is_some_and(|most| beyond(&most)) && !has_more_threads;
+    if depths.len() >= FEWEST_DEPTHS && !is_beyond {
         return Some(UseAdvice {
             of,
             cell: CellSettings::of(chosen),

@@ -2,8 +2,8 @@
 
 use crate::built::{disk, question, record, record_at, study, workload};
 use halfpower_analyse::{
-    Ceiling, DepthGain, Findings, KnownLimit, LevelId, LevelKind, MeasuredCeilings, NextLimit, NextLimitBy,
-    PathSettings, ProcessorsOf, StoppedBy, Warning, analyse, peak,
+    Ceiling, CellFinding, DepthGain, Findings, KnownLimit, LevelId, LevelKind, MeasuredCeilings, NextLimit,
+    NextLimitBy, PathSettings, ProcessorsOf, StoppedBy, Warning, analyse, peak,
 };
 use halfpower_record::{CpuTimes, Environment, Level, Machine, Record};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Pass, Pattern, Question, Rate, Rw};
@@ -200,7 +200,6 @@ fn the_data_sheet_stands_at_the_device() {
     assert_eq!((findings.levels[0].pap_mbps, narrowest(&findings)), (Some(500.0), device()));
 }
 
-/// Direct and buffered sequential reads of one disk, the buffered ones `factor` times as fast.
 fn buffered_at(factor: f64, cached_bytes: u64) -> Vec<Record> {
     let disk = disk("fixed=80us,rate=500MB/s");
     let mut records = Vec::new();
@@ -243,13 +242,25 @@ fn what_a_cache_answered_is_labelled_and_never_advised() {
 }
 
 #[test]
+fn requests_above_a_known_limit_on_them_are_not_the_paths() {
+    // 12,500 requests a second one at a time, and a limit of 10,000: 64 KiB and more stay below it.
+    let limit = Level { pap_iops: Some(10_000.0), ..level("cgroup limit", None) };
+    let findings = findings("fixed=70us,rate=1GB/s", vec![limit, level("device", None)]);
+    let above = |cell: &&CellFinding| cell.iops > 10_500.0;
+    for cell in &findings.cells {
+        assert_eq!(cell.cached, above(&cell), "{} requests of {} bytes", cell.iops, cell.bs_bytes);
+    }
+    warned(&findings, |warning| matches!(warning, Warning::AboveAdvertised { .. }));
+}
+
+#[test]
 fn advice_is_the_cheapest_near_the_best_and_the_smallest_of_equals() {
     let findings = findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s", vec![]);
     let advice = &findings.advice[0];
     // From 64 KiB at 4 deep on all cells are within 5%; larger blocks cost less a megabyte: 1 MiB least.
     assert_eq!((advice.settings.bs, advice.settings.iodepth), (Bytes(1 << 20), 4));
     assert_eq!((advice.pattern, advice.rw, advice.mbps.round()), (Pattern::Sequential, Direction::Read, 1200.0));
-    assert!(advice.cpu_ms_per_mb > 0.0 && advice.latency_ns_p99 > 0, "{advice:?}");
+    assert!(advice.cpu_ms_per_mb > Some(0.0) && advice.latency_ns_p99 > Some(0), "{advice:?}");
     // Where a byte costs all there is, 64 KiB costs no more than 1 MiB.
     let flat = self::findings("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,cpu_fixed=0us", vec![]);
     assert_eq!((flat.advice[0].settings.bs, flat.advice[0].settings.iodepth), (Bytes(64 << 10), 4));

@@ -4,15 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use halfpower_analyse::Condition;
 use halfpower_spec::{
     Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, Switch, Target,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
+use crate::compare_args::{COMPARE_EXAMPLES, CompareArgs};
 use crate::measuring_args::CommonArgs;
 use crate::run_args::RunArgs;
-use crate::values::{experiments, listed, one_target, parse, price, prices, settled, target_words};
+use crate::values::{experiments, listed, one_target, parse, price, settled, target_words};
 
 /// What values look like, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -62,6 +62,16 @@ const STUDY_EXAMPLES: &str = "Examples:
 
 ";
 
+const IMPORT_EXAMPLES: &str =
+    "What a result does not tell is unknown in the study, and a result that no record can hold is named. Nothing is
+written where a file is broken.
+
+Examples:
+  halfpower import fio-*.json -o before.halfpower
+  halfpower import 2019.csv diskspd.xml -o years.halfpower --target 'array A'
+  halfpower report before.halfpower
+  halfpower compare before.halfpower study.halfpower";
+
 const RUN_EXAMPLES: &str = "Examples:
   halfpower run /srv/data --rw randread --bs 4k --iodepth 32
   halfpower run /srv/data --rw randrw --rwmixread 70 --bs 8k --threads 4 --percentiles 99.9,99.99
@@ -103,10 +113,14 @@ pub enum Command {
     Probe(ProbeArgs),
     /// Report on a study file
     Report(ReportArgs),
-    /// Compare two study files
+    /// Compare study files with a baseline
+    #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Export the records of a study file for other programs
     Export(ExportArgs),
+    /// Read results of SQLIO, fio or diskspd into a study file
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(ImportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
     Calibrate(CalibrateArgs),
     /// Write completions for shells, or man pages, into a folder
@@ -136,7 +150,7 @@ pub struct StudyArgs {
 
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
-    /// What to write: completions (bash, zsh, fish) or man (a page for each command)
+    /// What to write: completions (bash, zsh, fish), man (a page for each command) or schema (of what --json prints)
     #[arg(value_enum)]
     pub what: Generated,
     /// The folder, which is created where it is not there
@@ -147,6 +161,7 @@ pub struct GenerateArgs {
 pub enum Generated {
     Completions,
     Man,
+    Schema,
 }
 
 #[derive(Debug, Args)]
@@ -287,41 +302,6 @@ pub struct CalibrateArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct CompareArgs {
-    /// Baseline study
-    pub a: PathBuf,
-    /// Study to compare with the baseline
-    pub b: PathBuf,
-    /// Also write an HTML page with the curves of both studies to this file
-    #[arg(long)]
-    pub html: Option<PathBuf>,
-    /// Print the comparison as JSON only
-    #[arg(long)]
-    pub json: bool,
-    /// Exit with code 1 if this condition holds, such as 'random read peak < -5%'; may be repeated
-    ///
-    /// A condition is [sequential|random] [read|write|all] [both|os|device|none] QUANTITY <|<=|>|>= PERCENT%. It
-    /// bounds the change from A to B, in percent of A.
-    ///
-    /// QUANTITY is one of: peak (throughput of the best common cell of a path); throughput, cost (charged processor
-    /// time a request) and p99 (of latency), each the mean over a path's common cells; half_power (n1/2, the block
-    /// size at which half of a request's time is overhead, at each depth).
-    ///
-    /// The condition is checked on every path (pattern, direction and cache setting) that it names. It holds if it
-    /// holds on one of them: the estimate must satisfy it, and the 95% interval of the change must exclude zero,
-    /// unless zero satisfies the condition too. Cells with a single run have no confidence interval and never trigger
-    /// the condition.
-    #[arg(long, value_name = "CONDITION", value_parser = parse::<Condition>, allow_hyphen_values = true)]
-    pub fail_if: Vec<Condition>,
-    /// Set the prices of A and B, to compare GB/$, KAPS/$ (random 8 KiB reads/s) and MAPS/$ (1 MiB reads/s)
-    #[arg(long, value_name = "A,B", value_parser = prices)]
-    pub price: Option<[f64; 2]>,
-    /// Replace a file that halfpower did not make; a study is never replaced
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The study file
     pub study: PathBuf,
@@ -334,6 +314,19 @@ pub struct ExportArgs {
     /// Replace a file that halfpower did not make; a study is never replaced
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// SQLIO's traces, fio's JSON (json or json+), diskspd's XML (-Rxml); which one it is is seen in the file
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write the study to this file; a study is never replaced
+    #[arg(short, long, value_name = "STUDY")]
+    pub output: PathBuf,
+    /// Say what was measured, for all results [default: what the results name]
+    #[arg(long, value_name = "NAME")]
+    pub target: Option<String>,
 }
 
 #[derive(Debug, Args)]

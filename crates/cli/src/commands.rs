@@ -5,6 +5,7 @@ pub mod compare;
 pub mod dialect;
 pub mod export;
 pub mod generate;
+pub mod import;
 pub mod memory;
 pub mod outcome;
 pub mod plan;
@@ -35,6 +36,8 @@ pub struct Purpose {
     pub writes: bool,
     /// Bytes to use; `None` takes the default.
     pub size: Option<Bytes>,
+    /// Whether these lie in pieces over all of it.
+    pub spread: bool,
     /// How long laying out its file may take.
     pub layout_limit: Nanos,
     /// How the device's write cache is set for the whole command; `None` leaves it.
@@ -44,7 +47,7 @@ pub struct Purpose {
 impl Purpose {
     /// A single run, with the write cache as its study sets it.
     pub fn of_run(common: &CommonArgs, writes: bool, write_cache: Option<Switch>) -> Self {
-        Self { writes, size: common.size, layout_limit: LAYOUT_OF_A_RUN, write_cache }
+        Self { writes, size: common.size, spread: common.spread, layout_limit: LAYOUT_OF_A_RUN, write_cache }
     }
 }
 
@@ -52,6 +55,7 @@ impl Purpose {
 pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<Box<dyn TargetBackend>> {
     let wanted = RealTargetOptions {
         size: purpose.size,
+        spread: purpose.spread,
         writes: purpose.writes,
         overwrite: common.overwrite,
         force_in_use: common.force_in_use,
@@ -62,12 +66,18 @@ pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Resul
         silence: common.timeout,
     };
     Ok(match target {
-        Target::Simulated(disk) => Box::new(SimulatedTarget::new(disk.clone())),
-        Target::System(system) => Box::new(SimulatedTarget::system(system, purpose.size, purpose.write_cache)?),
+        Target::Simulated(disk) => Box::new(spread(SimulatedTarget::new(disk.clone()), purpose)?),
+        Target::System(system) => {
+            Box::new(spread(SimulatedTarget::system(system, purpose.size, purpose.write_cache)?, purpose)?)
+        }
         Target::Several(several) => Box::new(RealTarget::open_several(several, &wanted)?),
         Target::Null => Box::new(RealTarget::null(&wanted)?),
         Target::Path(path) => Box::new(RealTarget::open(path, &wanted)?),
     })
+}
+
+fn spread(target: SimulatedTarget, purpose: &Purpose) -> Result<SimulatedTarget> {
+    Ok(if purpose.spread { target.spread()? } else { target })
 }
 
 /// Switches the device's write cache where that was asked, until the value is dropped.

@@ -31,6 +31,12 @@ pub struct CommonArgs {
     /// Use this many bytes of the target [default: 1GiB of a folder, all of a file or a device]
     #[arg(long, value_parser = one_size)]
     pub size: Option<Bytes>,
+    /// Spread the bytes of --size in pieces over all of the target, so that they stand for all of it: a file or a device
+    /// that is there, or a machine with disks that turn
+    ///
+    /// Pieces hold 1 MiB to 64 MiB. Random requests fall into all of them; sequential ones go through one after the other.
+    #[arg(long, requires = "size")]
+    pub spread: bool,
     /// Give up a run whose target has not answered for this long after the window
     #[arg(long, value_parser = parse::<Nanos>, default_value = "60s")]
     pub timeout: Nanos,

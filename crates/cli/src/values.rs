@@ -122,9 +122,40 @@ pub fn price(text: &str) -> Result<f64, ParseError> {
     }
 }
 
-pub fn prices(text: &str) -> Result<[f64; 2], ParseError> {
-    let prices = halfpower_spec::list(text, |item| price(item).map(|price| vec![price]))?;
-    prices.try_into().map_err(|_| ParseError::new(text, 0, "write two prices, of A and of B, such as 534,209"))
+/// What each study's system costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices(pub Vec<f64>);
+
+pub fn prices(text: &str) -> Result<Prices, ParseError> {
+    halfpower_spec::list(text, |item| price(item).map(|price| vec![price])).map(Prices)
+}
+
+/// A study that is named on the command line: `[NAME=]FILE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedStudy {
+    name: Option<String>,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+impl NamedStudy {
+    /// As the user calls it: the name that was given, or the file.
+    pub fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.path.display().to_string())
+    }
+}
+
+/// Reads `[NAME=]FILE`; a path need not be UTF-8, and a file that is there needs no name to have a `=` in its own.
+pub fn named_study() -> impl TypedValueParser<Value = NamedStudy> {
+    OsStringValueParser::new().map(|word| {
+        let named = word.to_str().and_then(|text| text.split_once('=')).filter(|_| !Path::new(&word).exists());
+        match named {
+            Some((name, path)) if !name.is_empty() && !name.contains('/') => {
+                NamedStudy { name: Some(name.to_string()), path: path.into() }
+            }
+            _ => NamedStudy { name: None, path: word.into() },
+        }
+    })
 }
 
 pub fn one_count(text: &str) -> Result<u32, ParseError> {

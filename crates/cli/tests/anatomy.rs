@@ -40,6 +40,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         cpu: Cpu { span_ns: elapsed_ns, ios: 1000, ..Cpu::default() },
         series: Series::default(),
         harness_ns_per_io: 100.0,
+        spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: (pass == Pass::Traced).then_some(anatomy),
@@ -47,6 +48,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         syncs: Default::default(),
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
     }
 }
 

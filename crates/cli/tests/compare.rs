@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::atomic::AtomicBool;
 
-use halfpower_analyse::{Comparison, Findings, MeasuredCeilings};
+use halfpower_analyse::{Comparison, Findings, MeasuredCeilings, Note};
 use halfpower_measure::{SimulatedTarget, TargetBackend};
 use halfpower_record::Record;
 use halfpower_spec::{Cache, Nanos, Question, SimulatedDisk};
@@ -17,6 +17,7 @@ use crate::program::{folder, run};
 /// A study in memory.
 struct Measured {
     question: Question,
+    environment: halfpower_record::Environment,
     findings: Findings,
     records: Vec<Record>,
 }
@@ -37,7 +38,8 @@ fn study(constants: &str) -> Measured {
         records.push(record);
     }
     let findings = halfpower_analyse::analyse(&question, backend.environment(), &records, &MeasuredCeilings::default());
-    Measured { question, findings, records }
+    let environment = backend.environment().clone();
+    Measured { question, environment, findings, records }
 }
 
 impl Measured {
@@ -45,6 +47,7 @@ impl Measured {
         halfpower_analyse::StudyRecords {
             name,
             question: &self.question,
+            environment: &self.environment,
             findings: &self.findings,
             records: &self.records,
         }
@@ -194,6 +197,116 @@ fn collect(value: &Value, keys: &mut Vec<String>) {
     }
 }
 
+#[test]
+fn more_studies_stand_beside_one_baseline() {
+    let folder = files(&["a", "b", "slow"]);
+    let compare = |words: &[&str]| run(folder.path(), &[&["compare", "disk=a", "again=b", "old=slow"], words].concat());
+    let (out, err) = said(&compare(&[]));
+    assert!(out.starts_with("A  disk: ") && out.contains("\nC  old: ") && err.is_empty(), "{out}{err}");
+    assert!(out.contains("B: No difference") && out.contains("C is slower on every path"), "{out}");
+    let rows = |letter: &str| out.lines().filter(|line| line.starts_with(&format!("  {letter} "))).count();
+    assert!(rows("B again") >= 2 && rows("B again") == rows("C old"), "a row a path and study:\n{out}");
+    assert!(out.lines().filter(|line| line.starts_with("  ")).all(|line| !line.ends_with("...")), "{out}");
+
+    let told: Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
+    let comparisons = told["comparisons"].as_array().unwrap();
+    let letters: Vec<_> = comparisons.iter().map(|one| (&one["a"]["letter"], &one["b"]["letter"])).collect();
+    assert_eq!(letters, [(&Value::from("A"), &Value::from("B")), (&Value::from("A"), &Value::from("C"))]);
+    assert_eq!((&comparisons[0]["different"], &comparisons[1]["different"]), (&Value::from(false), &Value::from(true)));
+
+    let output = compare(&["--fail-if", "all throughput < -5%"]);
+    assert!(output.status.code() == Some(1) && said(&output).1.contains("holds for old: "), "{}", said(&output).1);
+}
+
+/// Each table has as many cells in every row, and says its alignment below its heading.
+#[test]
+fn markdown_has_whole_tables() {
+    let folder = files(&["a", "slow"]);
+    let (out, _) = said(&run(folder.path(), &["compare", "a", "slow", "--markdown", "--fail-if", "all peak < -90%"]));
+    let bars = |line: &str| line.matches('|').count();
+    let tables: Vec<Vec<&str>> = out
+        .split("\n\n")
+        .map(|block| block.lines().filter(|line| line.starts_with('|')).collect())
+        .filter(|table: &Vec<&str>| !table.is_empty())
+        .collect();
+    assert!(tables.len() >= 4, "{out}");
+    for table in tables {
+        assert!(table[1].chars().all(|c| "|-: ".contains(c)) && table.len() > 2, "{table:?}");
+        assert!(table.iter().all(|row| bars(row) == bars(table[0])), "{table:?}");
+    }
+    assert!(out.contains("### Conditions") && out.contains("`all peak < -90%` does not hold"), "{out}");
+    assert!(!out.contains("..."), "nothing is cut:\n{out}");
+}
+
+#[test]
+fn a_baseline_is_kept_under_a_name_and_never_replaced() {
+    let folder = files(&["a", "slow"]);
+    let data = folder.path().join("data");
+    let compare = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_halfpower"));
+        let command = command.arg("compare").args(words).env("XDG_DATA_HOME", &data);
+        command.current_dir(folder.path()).output().unwrap()
+    };
+    let kept = compare(&["a", "--save", "main"]);
+    assert!(kept.status.success() && said(&kept).1.contains("kept as the baseline `main`"), "{}", said(&kept).1);
+    std::fs::remove_file(folder.path().join("a")).unwrap();
+    let (out, err) = said(&compare(&["--baseline", "main", "slow"]));
+    assert!(out.starts_with("A  main: ") && out.contains("B is slower"), "{out}{err}");
+
+    let path = data.join("halfpower/baselines/main.halfpower");
+    let before = std::fs::read(&path).unwrap();
+    let again = compare(&["slow", "--save", "main"]);
+    assert!(again.status.code() == Some(2) && said(&again).1.contains("there is a baseline `main` already"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert!(said(&compare(&["--baseline", "mian", "slow"])).1.contains("there are: main"));
+    let both = compare(&["--baseline", "main", "slow", "--save", "after"]);
+    assert!(said(&both).0.contains("B is slower") && data.join("halfpower/baselines/after.halfpower").exists());
+}
+
+#[test]
+fn a_difference_that_may_be_others_use_is_not_claimed() {
+    let others = |study: &mut Measured| {
+        study.findings.cells.iter_mut().for_each(|cell| cell.noise.foreign_share = Some(0.02));
+    };
+    let (quick, mut slow) = (study(&same_disk(1)), study(&slower_disk(2)));
+    assert!(compare(&quick, &slow).different);
+    others(&mut slow);
+    let beside = compare(&quick, &slow);
+    assert!(
+        !beside.cells.iter().any(|cell| cell.mbps.different || cell.latency_ns_p99.is_some_and(|p99| p99.different))
+    );
+    assert!(beside.paths.iter().all(|path| !path.throughput_mbps.different && !path.peak_mbps.different));
+    let told = beside.notes.iter().any(|note| matches!(note, Note::OthersUsedTheDisk { cells } if *cells > 0));
+    assert!(told, "{:?}", beside.notes);
+    // The slow one is slower than it seems beside a baseline that others slowed.
+    let mut quick = quick;
+    slow.findings.cells.iter_mut().for_each(|cell| cell.noise.foreign_share = None);
+    others(&mut quick);
+    assert!(compare(&quick, &slow).cells.iter().any(|cell| cell.mbps.different));
+}
+
+#[test]
+fn conditions_bound_figures_of_cells_too() {
+    let folder = files(&["a", "slow"]);
+    let holds = |condition: &str| {
+        let output = run(folder.path(), &["compare", "a", "slow", "--fail-if", condition]);
+        (output.status.code(), said(&output).1)
+    };
+    let text = run(folder.path(), &["compare", "a", "slow", "--json"]).stdout;
+    let told: Value = serde_json::from_slice(&text).unwrap();
+    let is = |cell: &&Value| {
+        cell["bs_bytes"] == 4096 && cell["iodepth"] == 16 && cell["pattern"] == "random" && cell["rw"] == "read"
+    };
+    let cell = told["cells"].as_array().unwrap().iter().find(is).unwrap();
+    let iops = cell["mbps"]["b"].as_f64().unwrap() * 1e6 / 4096.0;
+    let (above, below) = ((iops * 1.3).round(), (iops * 0.7).round());
+    let (code, err) = holds(&format!("random read bs=4k iodepth=16 iops < {above}"));
+    assert!(code == Some(1) && err.contains("iops of random") && err.contains(" IOPS to "), "{err}");
+    assert_eq!(holds(&format!("random read bs=4k iodepth=16 iops < {below}")).0, Some(0));
+    assert_eq!(holds("random read iodepth=16 p50 > 1ns").0, Some(1));
+    assert_eq!(holds("random read bs=4k p99 > +10s").0, Some(0));
+}
+
 /// Tables 9 and 10 of the study of 2000, from the experiment `price` alone.
 #[test]
 fn two_studies_of_price_are_compared_by_price() {
@@ -228,9 +341,17 @@ fn bad_input_gets_one_clear_sentence() {
         (&["a", "other"], "no comparable cell in common"),
         (&["a", "b", "--html", "a"], "is a study file"),
         (&["a", "b", "--fail-if", "read pek < -5%"], "character 6"),
-        (&["a", "b", "--fail-if", "read peak < -5"], "character 15: a % is wanted"),
+        (&["a", "b", "--fail-if", "read peak < -5"], "character 13: a change such as -5%, or a figure such as 500MB/s"),
+        (&["a", "b", "--fail-if", "p99 > 5ms"], "name bs= or iodepth="),
+        (&["a"], "--baseline NAME"),
+        (&["a", "b", "other"], "a and other have no comparable cell"),
+        (&["a", "b", "b", "--html", "page.html"], "name two"),
+        (&["a", "b", "--markdown", "--json"], "--json"),
+        (&["a", "b", "--save", "main"], "name the one to keep"),
+        (&["a", "--save", "../main"], "no name for a baseline"),
+        (&["a", "--baseline", "main"], "there is no baseline `main`, and no other"),
         (&["a", "b", "--fail-if", "os peak < -5%"], "no cell in common that the condition names"),
-        (&["a", "b", "--price", "534"], "two prices"),
+        (&["a", "b", "--price", "534"], "1 prices, and 2 studies"),
         (&["a", "b", "--price", "534,-1"], "character 5"),
     ];
     let before = std::fs::read(folder.path().join("a")).unwrap();

@@ -283,7 +283,12 @@ fn completions_man_pages_and_the_version_come_from_one_definition() {
         let text = std::fs::read_to_string(here.path().join(file)).unwrap();
         assert!(text.contains("rwmixread"), "{file}");
     }
-    assert!(here.path().join("pages/halfpower.1").exists());
+    let page = std::fs::read_to_string(here.path().join("pages/halfpower.1")).unwrap();
+    assert!(
+        page.contains(".SH EXAMPLES\n.nf\nhalfpower study /srv/data   "),
+        "lines of examples stay as they are: {page}"
+    );
+    assert!(page.starts_with(&format!(".TH halfpower 1 \"\" \"halfpower {}\"", env!("CARGO_PKG_VERSION"))), "{page}");
     let version = printed(here.path(), "--version");
     assert!(version.contains("commit: ") && version.contains("features: "), "{version}");
     let [short, long] = ["run -h", "run --help"].map(|line| printed(here.path(), line));

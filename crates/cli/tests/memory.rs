@@ -139,11 +139,13 @@ fn record(run: &Run) -> Record {
         cpu: Cpu::default(),
         series: Series { step_ns: 1_000_000, bytes: Vec::new() },
         harness_ns_per_io: 50.0,
+        spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
         syncs: halfpower_record::Latency::default(),
         lanes: Vec::new(),
     }

@@ -5,6 +5,7 @@
 mod layout;
 mod options;
 mod percentiles;
+pub(crate) mod results;
 mod shown;
 mod xml;
 

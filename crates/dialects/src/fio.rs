@@ -11,6 +11,7 @@ mod json;
 mod line;
 mod options;
 mod other_options;
+pub(crate) mod results;
 mod take;
 mod workload_options;
 

@@ -6,6 +6,7 @@ mod asked;
 mod layout;
 mod options;
 mod parameter_file;
+pub(crate) mod results;
 mod shown;
 
 use std::ffi::{OsStr, OsString};

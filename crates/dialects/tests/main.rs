@@ -2,6 +2,7 @@
 
 mod diskspd;
 mod fio;
+mod results;
 mod sqlio;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use halfpower_os::{BufferMemory, Buffers, OsError, Payload, RunFile};
 use halfpower_spec::{IoMem, Issuing};
 
+use crate::LaneMemory;
 use crate::check::Check;
 
 /// What an engine works with.
@@ -20,6 +21,8 @@ pub(crate) struct EngineConfig {
     pub seed: u64,
     /// How they are handed to the kernel; `None` is as the first releases did.
     pub issuing: Option<Issuing>,
+    /// Memory that it may take beside its slots.
+    pub lane_memory: LaneMemory,
     /// Whether a write carries what its slot holds, and no payload.
     pub echoes: bool,
     /// What written blocks carry and read ones are held against; `None` where nobody checks.
@@ -45,7 +48,8 @@ impl EngineConfig {
     /// Where the memory does not suffice.
     pub fn payload(&self) -> Result<Option<Arc<Payload>>, OsError> {
         let writes = self.check.is_none() && !self.echoes && self.files.iter().any(|file| file.mode().write);
-        let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, self.seed).map(Arc::new);
+        let usual = self.lane_memory.payload_bytes;
+        let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, usual, self.seed).map(Arc::new);
         writes.then(payload).transpose()
     }
 

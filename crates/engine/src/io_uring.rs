@@ -26,6 +26,8 @@ pub(crate) struct IoUring {
     batch: usize,
     /// Whether there is a file that may be written to.
     writes: bool,
+    /// Whether buffers are to be registered: there is a file, and the ring's form does.
+    registers: bool,
     check: Option<Arc<Check>>,
     serial: u64,
     /// Whether a flush is a call of its own, since the ring takes none.
@@ -48,13 +50,16 @@ fn name(form: RingForm) -> &'static str {
 impl IoUring {
     pub(crate) fn new(form: RingForm, config: EngineConfig) -> Result<Self, EngineError> {
         let buffers = config.buffers().map_err(unavailable(name(form)))?;
+        let registers = form != RingForm::Plain && !config.files.is_empty();
         let writes = config.files.iter().any(|file| file.mode().write);
         let flushed = Vec::with_capacity(buffers.count() as usize);
         let batch = config.batch();
-        let ring = Ring::new(form, buffers, config.files).map_err(unavailable(name(form)))?.in_batches(batch);
+        let ring = Ring::within(config.lane_memory.locked_bytes, form, buffers, config.files)
+            .map_err(unavailable(name(form)))?
+            .in_batches(batch);
         let batch = batch.map_or(usize::MAX, |batch| batch.get() as usize);
         let (check, flushes_itself) = (config.check, form == RingForm::Iopoll);
-        Ok(Self { clock: Clock::new(), ring, batch, writes, check, serial: 0, flushes_itself, flushed })
+        Ok(Self { clock: Clock::new(), ring, batch, writes, registers, check, serial: 0, flushes_itself, flushed })
     }
 
     #[inline]
@@ -96,6 +101,10 @@ impl Engine for IoUring {
     #[inline]
     fn now(&self) -> Nanos {
         Nanos(self.clock.now_ns())
+    }
+
+    fn has_unregistered_buffers(&self) -> bool {
+        self.registers && !self.ring.has_registered_buffers()
     }
 
     #[inline]

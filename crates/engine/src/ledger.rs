@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn one_write_after_the_other_leaves_the_last() {
         let ledger = Ledger::new(512, 1);
-        assert_eq!(admitted(&ledger), []);
+        assert_eq!(admitted(&ledger), [0u32; 0]);
         for wanted in 1..4 {
             let generation = ledger.begin_write(0);
             assert_eq!(generation, wanted);

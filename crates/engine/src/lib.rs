@@ -17,6 +17,7 @@ mod errno;
 mod fault_log;
 mod faulty_disk;
 mod io_uring;
+mod lane_memory;
 mod ledger;
 mod libaio;
 mod medium;
@@ -29,6 +30,7 @@ mod pause;
 mod pieces;
 mod pool;
 mod settings;
+mod spread;
 mod stripe;
 mod sync;
 mod synchronous;
@@ -41,10 +43,12 @@ mod volume;
 use halfpower_spec::Nanos;
 
 pub use errno::Errno;
+pub use lane_memory::LaneMemory;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
 pub use memory_engine::open_memory;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
 pub use settings::EngineSettings;
+pub use spread::SpreadOver;
 pub use unit::UNIT_BYTES;
 pub use volume::{AddressMap, Volume};
 
@@ -116,6 +120,11 @@ pub trait Engine: Send {
     /// Where the engine cannot be used after all.
     fn settle(&mut self) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    /// Whether it was to register its buffers with the kernel and could not, so that each request costs more.
+    fn has_unregistered_buffers(&self) -> bool {
+        false
     }
 
     /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.

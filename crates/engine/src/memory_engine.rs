@@ -32,7 +32,8 @@ pub fn open_memory(kernel: Kernel, bs: Bytes, threads: u32, folder: &Path) -> Re
     let span_bytes = span_bytes(bs, threads, kernel)?;
     let work = Work::new(kernel, span_bytes, folder)?;
     let engine = Memory { clock: Clock::new(), work, complete: Vec::with_capacity(1) };
-    let opened = Opened { engine: Box::new(engine), name: EngineName::Memory, most_in_flight: 1 };
+    let opened =
+        Opened { engine: Box::new(engine), name: EngineName::Memory, most_in_flight: 1, unregistered_buffers: false };
     Ok((opened, span_bytes))
 }
 

@@ -26,7 +26,12 @@ pub struct Opened {
     pub name: EngineName,
     /// Requests that can really be under way at once: the depth, but 1 where they are carried out in turn.
     pub most_in_flight: u32,
+    /// Whether it was to register its buffers with the kernel and could not, so that each request costs more.
+    pub unregistered_buffers: bool,
 }
+
+/// Why the engine of imported records cannot be had.
+const ANOTHER_TOOL_S: &str = "it is another tool's: name one of halfpower's";
 
 /// Whether io_uring can be used here; if not, why, and what would help.
 ///
@@ -52,6 +57,7 @@ pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String>
         (EngineName::Mmap, Some(file)) => halfpower_os::mapping::admits(file),
         (EngineName::Memory, _) => return Err("it has no requests for storage".to_string()),
         (EngineName::Simulated, _) => return Err("it belongs to a simulated target, sim:...".to_string()),
+        (EngineName::Unknown, _) => return Err(ANOTHER_TOOL_S.to_string()),
         (EngineName::Auto | EngineName::Null | EngineName::Sync | EngineName::Pool | EngineName::Mmap, _) => Ok(()),
     };
     asked.map_err(reason)
@@ -81,8 +87,13 @@ pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, E
         volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
     }
     let most_in_flight = if carries_in_turn(name, &volume.files) { 1 } else { depth };
-    let engine = volume.open(settings, |config| bare(name, config))?;
-    Ok(Opened { engine, name, most_in_flight })
+    let mut unregistered_buffers = false;
+    let engine = volume.open(settings, |config| {
+        let engine = bare(name, config)?;
+        unregistered_buffers = engine.has_unregistered_buffers();
+        Ok(engine)
+    })?;
+    Ok(Opened { engine, name, most_in_flight, unregistered_buffers })
 }
 
 /// The engine of that name, as it stands under all others.
@@ -107,6 +118,7 @@ fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, Engin
         EngineName::Simulated | EngineName::Auto => {
             return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
         }
+        EngineName::Unknown => return Err(refusal(name, ANOTHER_TOOL_S.to_string())),
     })
 }
 

@@ -2,6 +2,8 @@
 
 use halfpower_spec::{Bytes, EngineName, Issuing};
 
+use crate::LaneMemory;
+
 /// What an engine is opened with, beside what its requests reach.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineSettings {
@@ -15,6 +17,8 @@ pub struct EngineSettings {
     pub issuing: Option<Issuing>,
     /// Seed of the payload.
     pub seed: u64,
+    /// Memory that it may take beside its slots.
+    pub memory: LaneMemory,
     /// Whether a write carries what its slot last read, but for its mark, instead of new bytes. So a test sees what was
     /// read.
     pub echoes: bool,
@@ -23,6 +27,6 @@ pub struct EngineSettings {
 impl EngineSettings {
     /// Requests handed to the kernel as the first releases did.
     pub fn new(name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Self {
-        Self { name, depth, bs, issuing: None, seed, echoes: false }
+        Self { name, depth, bs, issuing: None, seed, memory: LaneMemory::default(), echoes: false }
     }
 }

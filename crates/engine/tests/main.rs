@@ -3,6 +3,7 @@
 mod conformance;
 mod open_loop;
 mod payload;
+mod registration;
 mod simulated;
 mod verify;
 mod volumes;

@@ -12,9 +12,10 @@ use halfpower_os::{DataFile, Mode};
 use halfpower_spec::{Bytes, EngineName};
 
 const BS: u64 = 4096;
-const BLOCKS: u64 = 1500;
+const BLOCKS: u64 = 180;
 const CHUNK: u64 = 8192;
-const FAULTS: usize = 1000;
+/// Per case: with every engine and volume layout there are more than a thousand.
+const FAULTS: usize = 100;
 const DEPTH: u32 = 8;
 
 fn file() -> DataFile {

@@ -13,8 +13,8 @@ pub(crate) struct ExperimentData<'a> {
 }
 
 impl ExperimentData<'_> {
-    /// The cells that moved bytes without errors.
+    /// The cells that moved bytes without errors, and no faster than the path is known to let through.
     pub fn sound(&self) -> impl Iterator<Item = &ExperimentCell<'_>> + Clone {
-        self.cells.iter().filter(|cell| cell.finding.mbps.value > 0.0 && cell.finding.errors == 0)
+        self.cells.iter().filter(|cell| cell.finding.usable())
     }
 }

@@ -56,8 +56,11 @@ pub use durability::answer::{
     DurabilityAnswer, DurableAtOnce, DurableWrites, FlushTime, SharedFlush, WithoutWriteCache,
 };
 pub use durability::rows::DurabilityRow;
-pub use engines::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
+pub use engines::answer::{
+    BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, IssuingChange, IssuingPart, PollingCost,
+};
 pub use engines::rows::EngineRow;
+pub use engines::words::issuing_part;
 pub use memory::answer::MemoryAnswer;
 pub use memory::rows::MemoryRow;
 pub use memory::{loop_ns_per_kib, memory};

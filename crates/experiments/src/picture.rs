@@ -1,10 +1,11 @@
 //! Defines a picture as data; terminal and page draw all of them with the same few lines.
 
 use halfpower_analyse::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A chart and, by the same numbers, a table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Picture {
     /// What it shows.
     pub title: String,
@@ -19,7 +20,7 @@ pub struct Picture {
 }
 
 /// How a picture is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PictureKind {
     /// A line each, over numbers.
@@ -31,7 +32,7 @@ pub enum PictureKind {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Axis {
     /// Its quantity and unit.
     pub title: String,
@@ -40,7 +41,7 @@ pub struct Axis {
 }
 
 /// A named row of points.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     /// What it is.
     pub name: String,
@@ -49,7 +50,7 @@ pub struct Line {
 }
 
 /// One value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Its place as text: the label of its bar, and of its row in the table.
     pub label: String,

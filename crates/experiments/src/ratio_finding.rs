@@ -1,13 +1,14 @@
 //! Defines how a ratio of two measured figures is given in the findings: its interval, and what it shows as a code.
 
 use halfpower_analyse::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Factor up to which two figures are as good as one.
 pub(crate) const ALIKE: f64 = 1.1;
 
 /// How many times one figure is another.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RatioFinding {
     /// The ratio with its 95% interval, which has no width where nothing was measured twice.
     #[serde(flatten)]
@@ -17,7 +18,7 @@ pub struct RatioFinding {
 }
 
 /// What a ratio shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RatioVerdict {
     /// The whole interval is within 10% of one: whatever the truth in it is, it does not matter.

@@ -1,17 +1,18 @@
 //! Makes what the report shows of an experiment: a question, an answer, pictures, and what the papers saw.
 
-use halfpower_analyse::experiment_cells;
+use halfpower_analyse::{experiment_cells, levels};
 use halfpower_record::{Environment, Record};
 use halfpower_spec::{Experiment, Question};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;
 use crate::picture::Picture;
 use crate::table::{ExperimentAnswer, ExperimentRows, Found, found, texts};
-use crate::words::notes;
+use crate::words::{above_known, notes};
 
 /// One experiment as the report shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ExperimentSection {
     /// Which.
     pub experiment: Experiment,
@@ -39,11 +40,14 @@ pub fn sections(
 ) -> (Vec<ExperimentSection>, ExperimentRows) {
     let mut rows = ExperimentRows::default();
     let mut sections = Vec::new();
+    let levels = levels(question, environment);
     for experiment in question.experiments.iter().copied() {
         let Some((asks, papers)) = texts(experiment) else { continue };
-        let data = ExperimentData { question, environment, cells: experiment_cells(experiment, records) };
+        let cells = experiment_cells(&levels, experiment, records);
+        let data = ExperimentData { question, environment, cells };
         let found = if data.cells.is_empty() { None } else { found(experiment, &data, &mut rows) };
         let mut notes = notes(environment.left_out.iter().filter(|left| left.experiment == experiment));
+        notes.extend(above_known(&data));
         if found.is_none() && notes.is_empty() {
             notes.push("The time ended before it: give the study a larger budget.".to_string());
         }

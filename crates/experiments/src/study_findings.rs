@@ -2,10 +2,12 @@
 
 use std::ops::Deref;
 
-use halfpower_analyse::{FaultFinding, Findings, MeasuredCeilings, StudyState, faults};
+use halfpower_analyse::{FaultFinding, Findings, MeasuredCeilings, StudyState, experiment_cells, faults, levels};
 use halfpower_record::{Environment, Record};
-use halfpower_spec::Question;
+use halfpower_spec::{Experiment, Question};
 
+use crate::data::ExperimentData;
+use crate::engines::{self, answer::IssuingChange};
 use crate::measured::measured_ceilings;
 use crate::section::{ExperimentSection, sections};
 use crate::table::ExperimentRows;
@@ -21,6 +23,9 @@ pub struct StudyFindings {
     pub experiments: Vec<ExperimentSection>,
     /// Their figures, a list each.
     pub rows: ExperimentRows,
+    /// What each part of issuing brings and costs, from the cells of `engines`: those that it plans, or in a study of the
+    /// walks alone, those that decide.
+    pub issuing: Vec<IssuingChange>,
     /// What went wrong, in all experiments.
     pub faults: Vec<FaultFinding>,
     /// The ceilings that they measured, as the findings took them in.
@@ -47,7 +52,7 @@ impl From<Findings> for StudyFindings {
     /// The findings of a study without experiments.
     fn from(findings: Findings) -> Self {
         let (experiments, rows, measured) = (Vec::new(), ExperimentRows::default(), MeasuredCeilings::default());
-        Self { findings, walked: true, experiments, rows, faults: Vec::new(), measured }
+        Self { findings, walked: true, experiments, rows, issuing: Vec::new(), faults: Vec::new(), measured }
     }
 }
 
@@ -58,5 +63,7 @@ pub fn analyse(question: &Question, environment: &Environment, records: &[Record
     let measured = measured_ceilings(&rows);
     let findings = halfpower_analyse::analyse(question, environment, records, &measured);
     let walked = question.patterns().next().is_some();
-    StudyFindings { findings, walked, experiments, rows, faults: faults(records), measured }
+    let cells = experiment_cells(&levels(question, environment), Experiment::Engines, records);
+    let issuing = engines::issuing::changes(&ExperimentData { question, environment, cells });
+    StudyFindings { findings, walked, experiments, rows, issuing, faults: faults(records), measured }
 }

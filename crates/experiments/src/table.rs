@@ -2,6 +2,7 @@
 
 use halfpower_record::{Environment, LeftOut};
 use halfpower_spec::{Direction, Experiment, Question};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::data::ExperimentData;
@@ -18,7 +19,7 @@ use crate::plan::{Plan, PlanRequest, PlannedCell};
 macro_rules! experiments {
     ($($name:ident in $folder:ident),+ $(,)?) => {
         /// The figures of all experiments: lists of rows, each list a key of the findings, empty where it was not run.
-        #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
         pub struct ExperimentRows {
             $(
                 #[doc = concat!("Those of `", stringify!($folder), "`.")]
@@ -28,7 +29,8 @@ macro_rules! experiments {
         }
 
         /// What one experiment found.
-        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[allow(clippy::large_enum_variant, reason = "a report has one of each, and moves it once")]
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
         #[serde(untagged)]
         pub enum ExperimentAnswer {
             $(

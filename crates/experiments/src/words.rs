@@ -4,6 +4,7 @@ use halfpower_analyse::Interval;
 use halfpower_record::LeftOut;
 use halfpower_text::format;
 
+use crate::data::ExperimentData;
 use crate::ratio_finding::RatioFinding;
 
 /// As a factor: `1.20 times (1.10 to 1.31)`.
@@ -45,6 +46,19 @@ pub(crate) fn sentence(clause: &str) -> String {
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     let text = format!("{first}{}", letters.as_str());
     if text.ends_with('.') { text } else { text + "." }
+}
+
+/// How many cells are faster than the path is known to be, and so stand in no answer.
+pub(crate) fn above_known(data: &ExperimentData) -> Option<String> {
+    let above = data.cells.iter().filter(|cell| cell.finding.cached).count();
+    let of = data.cells.len();
+    let are = if above == 1 { "is" } else { "are" };
+    (above > 0).then(|| {
+        format!(
+            "{above} of {of} cells {are} above what the path is known to let through, and not used: a cache or a \
+                 credit answered, or the known limit is another path's."
+        )
+    })
 }
 
 /// What was left out, a sentence for each reason; settings that share one are counted, and one of them is named.

@@ -1,8 +1,10 @@
-//! Feeds bytes to the readers of study files, of their JSON and of SQLIO's traces.
+//! Feeds bytes to the readers of study files, of their JSON, of SQLIO's traces, of other tools' results and of the
+//! kernel's trace pages.
 
 use std::fmt::Write;
 use std::io;
 
+use halfpower_dialects::{gathered, read_results};
 use halfpower_experiments::analyse;
 use halfpower_record::{Environment, Record, StudyFile, read_trace};
 use halfpower_report::Style;
@@ -12,7 +14,7 @@ use halfpower_spec::Question;
 ///
 /// # Panics
 /// Where there is no place for a temporary file.
-pub fn study_file(bytes: &[u8]) {
+pub(crate) fn study_file(bytes: &[u8]) {
     let folder = crate::folder();
     let path = folder.path().join("fuzzed.halfpower");
     std::fs::write(&path, bytes).expect("a temporary file");
@@ -28,7 +30,7 @@ pub fn study_file(bytes: &[u8]) {
 }
 
 /// The JSON of a record a line, as a study file keeps them; what can be read is analysed and told.
-pub fn records(bytes: &[u8]) {
+pub(crate) fn records(bytes: &[u8]) {
     let records: Vec<Record> =
         bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     if !records.is_empty() {
@@ -45,16 +47,63 @@ fn tell(question: &Question, environment: &Environment, records: &[Record]) {
     told.expect("a sink takes everything");
 }
 
+/// Results of fio.
+pub(crate) fn fio_results(bytes: &[u8]) {
+    results(bytes);
+}
+
+/// Results of diskspd.
+pub(crate) fn diskspd_results(bytes: &[u8]) {
+    results(bytes);
+}
+
+/// Results of SQLIO.
+pub(crate) fn sqlio_results(bytes: &[u8]) {
+    results(bytes);
+}
+
+/// Results of other tools, whichever format they have; what is understood is gathered, analysed, told and exported.
+///
+/// # Panics
+/// Where a record that was read could not be kept in a study file and read again.
+fn results(bytes: &[u8]) {
+    let Ok(results) = read_results("fuzzed", bytes) else { return };
+    let Ok(gathered) = gathered(vec![results.clone(), results], Some("fuzzed")) else { return };
+    for record in &gathered.records {
+        let text = serde_json::to_string(record).expect("a record is plain data");
+        let again: Record = serde_json::from_str(&text).expect("what was read can be kept");
+        assert_eq!(&again, record);
+    }
+    let placed = gathered.records.iter().map(|record| (record, &gathered.environment));
+    halfpower_record::write_csv(placed, "fuzzed", io::sink()).expect("a sink takes everything");
+    halfpower_record::write_fio(&gathered.records, "fuzzed", io::sink()).expect("a sink takes everything");
+    tell(&gathered.question, &gathered.environment, &gathered.records);
+}
+
 /// A trace; one that is understood is written and read again.
 ///
 /// # Panics
 /// Where what is written of it is not read as the same.
-pub fn sqlio_trace(bytes: &[u8]) {
+pub(crate) fn sqlio_trace(bytes: &[u8]) {
     let Ok(lines) = read_trace(bytes) else { return };
     let mut written = String::new();
-    for line in &lines {
+    for (_, line) in &lines {
         writeln!(written, "{line}").expect("a string takes everything");
     }
     let again = read_trace(written.as_bytes());
     assert_eq!(again.map(|again| again.len()).ok(), Some(lines.len()), "{written}");
+}
+
+/// The number of the disk that [`trace_page`] looks for, as the kernel's events give it.
+pub(crate) const TRACED_DISK: u64 = 254 << 20;
+
+/// The text of `header_page`, the `format` files of events, and a page, with a NUL between them.
+pub(crate) fn trace_page(bytes: &[u8]) {
+    let mut parts = bytes.splitn(3, |byte| *byte == 0);
+    let mut text = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+    let (header, formats) = (text(), text());
+    // Each file begins with the event's name.
+    let starts: Vec<usize> = formats.match_indices("name: ").map(|(at, _)| at).chain([formats.len()]).collect();
+    let formats: Vec<&str> = starts.windows(2).map(|ends| &formats[ends[0]..ends[1]]).collect();
+    halfpower_os::trace::events_of_page(&header, &formats, &[TRACED_DISK], parts.next().unwrap_or_default());
 }

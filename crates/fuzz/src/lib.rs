@@ -3,15 +3,68 @@
 //! Fuzzers (`fuzz/`) and property tests (`tests/mangled.rs`) share these entries. What an entry understands it writes
 //! and reads again, and asserts that nothing has changed.
 
+mod corpus;
 mod files;
+mod lines;
+mod seeds;
 mod texts;
 mod tree;
 
 use std::path::Path;
 
-pub use files::{records, sqlio_trace, study_file};
-pub use texts::{quantity, system, target};
-pub use tree::{NVME, sysfs};
+pub use corpus::{escaped, unescaped};
+use files::{TRACED_DISK, diskspd_results, fio_results, records, sqlio_results, sqlio_trace, study_file, trace_page};
+use lines::{command_line, job_file};
+use texts::{quantity, system, target};
+use tree::{NVME, sysfs};
+
+/// One kind of input.
+pub struct Entry {
+    /// Its name, as a fuzzer's program and the corpus have it.
+    pub name: &'static str,
+    /// Reads the bytes; panics where what it understood is not read back the same.
+    pub feed: fn(&[u8]),
+    /// Sound inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// What fuzzers have found to reach something new, as lines of [`escaped`] bytes.
+    pub corpus: &'static str,
+}
+
+macro_rules! entries {
+    ($($feed:ident, $seeds:ident;)+) => {
+        /// Every kind of input that is somebody else's.
+        pub const ENTRIES: &[Entry] = &[$(Entry {
+            name: stringify!($feed),
+            feed: $feed,
+            seeds: seeds::$seeds,
+            corpus: include_str!(concat!("../corpus/", stringify!($feed), ".txt")),
+        }),+];
+    };
+}
+
+entries! {
+    quantity, quantities;
+    target, targets;
+    system, systems;
+    command_line, command_lines;
+    job_file, job_files;
+    sqlio_trace, traces;
+    sqlio_results, traces;
+    fio_results, results_of_fio;
+    diskspd_results, results_of_diskspd;
+    trace_page, trace_pages;
+    records, study_json;
+    study_file, study_files;
+    sysfs, trees;
+}
+
+/// The entry of that name.
+///
+/// # Panics
+/// Where there is none.
+pub fn entry(name: &str) -> &'static Entry {
+    ENTRIES.iter().find(|entry| entry.name == name).expect("an entry of this name")
+}
 
 /// A folder for one input: in memory where there is a place for that.
 fn folder() -> tempfile::TempDir {

@@ -18,7 +18,7 @@ fn read(name: &Path) -> io::Result<String> {
 ///
 /// # Panics
 /// Where what is printed of it is not read as the same.
-pub fn target(bytes: &[u8]) {
+pub(crate) fn target(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Target::parse(&text, read) {
         Ok(target) => {
@@ -37,7 +37,7 @@ pub fn target(bytes: &[u8]) {
 ///
 /// # Panics
 /// Where what is printed of it is not read as the same.
-pub fn quantity(bytes: &[u8]) {
+pub(crate) fn quantity(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
     match text.parse::<Bytes>() {
         Ok(bytes) => assert_eq!(bytes.to_string().parse(), Ok(bytes)),
@@ -64,7 +64,7 @@ pub fn quantity(bytes: &[u8]) {
 }
 
 /// The TOML of a simulated disk, machine or calibrated device.
-pub fn system(bytes: &[u8]) {
+pub(crate) fn system(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
     if let Err(error) = SimulatedDisk::from_toml("fuzzed.toml", text) {
         told(&error);

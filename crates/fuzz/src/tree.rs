@@ -11,14 +11,14 @@ use halfpower_spec::Bytes;
 const FILES: usize = 96;
 
 /// A machine with a partition of an NVMe disk on PCI Express and a stripe of two, one entry a line, as [`sysfs`] reads it.
-pub const NVME: &str = include_str!("nvme.tree");
+pub(crate) const NVME: &str = include_str!("nvme.tree");
 
 /// A tree laid out as the bytes say, one entry a line: `path = text` is a file, in which `\n` ends a line, and
 /// `path -> path` a link.
 ///
 /// # Panics
 /// Where there is no place for temporary files.
-pub fn sysfs(bytes: &[u8]) {
+pub(crate) fn sysfs(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let folder = crate::folder();
     for line in text.lines().take(FILES) {

@@ -2,11 +2,11 @@
 //!
 //! `HALFPOWER_FUZZ_CASES` is how many of each the long lane tries.
 
-mod seeds;
-
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
+
+use halfpower_fuzz::{ENTRIES, Entry, entry, unescaped};
 
 /// Words that readers stumble over.
 const WORDS: [&str; 28] = [
@@ -110,12 +110,12 @@ fn mangled(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
 /// Memory beyond what the tests themselves take: no single entry may ask for more.
 const MOST_BYTES: u64 = 3 << 29;
 
-fn feed(seeds: Vec<Vec<u8>>, cases: u32, entry: fn(&[u8])) {
+fn feed(entry: &Entry, cases: u32) {
     let limit = rustix::process::Rlimit { current: Some(MOST_BYTES), maximum: Some(MOST_BYTES) };
     rustix::process::setrlimit(rustix::process::Resource::As, limit).unwrap();
     let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let fed = TestRunner::new_with_rng(config, seeded()).run(&mangled(seeds), |bytes| {
-        entry(&bytes);
+    let fed = TestRunner::new_with_rng(config, seeded()).run(&mangled((entry.seeds)()), |bytes| {
+        (entry.feed)(&bytes);
         Ok(())
     });
     if let Err(error) = fed {
@@ -143,30 +143,51 @@ fn rand_seed() -> [u8; 32] {
 }
 
 fn long_cases() -> u32 {
-    std::env::var("HALFPOWER_FUZZ_CASES").map_or(100_000, |cases| cases.parse().unwrap())
+    std::env::var("HALFPOWER_FUZZ_CASES").map_or(20_000, |cases| cases.parse().unwrap())
 }
 
 macro_rules! entries {
-    ($($name:ident, $long:ident: $seeds:expr, $quick:literal, $entry:path;)+) => { $(
+    ($($name:ident, $long:ident: $quick:literal;)+) => { $(
         #[test]
         fn $name() {
-            feed($seeds, $quick, $entry);
+            feed(entry(stringify!($name)), $quick);
         }
 
         #[test]
         #[ignore = "long: as many cases as HALFPOWER_FUZZ_CASES says"]
         fn $long() {
-            feed($seeds, long_cases(), $entry);
+            feed(entry(stringify!($name)), long_cases());
         }
-    )+ };
+    )+
+
+        #[test]
+        fn every_entry_is_fed() {
+            let fed = [$(stringify!($name)),+];
+            assert_eq!(ENTRIES.iter().map(|entry| entry.name).collect::<Vec<_>>(), fed);
+        }
+    };
 }
 
 entries! {
-    targets, targets_long: seeds::targets(), 4000, halfpower_fuzz::target;
-    quantities, quantities_long: seeds::quantities(), 8000, halfpower_fuzz::quantity;
-    systems, systems_long: seeds::systems(), 2000, halfpower_fuzz::system;
-    traces, traces_long: seeds::traces(), 4000, halfpower_fuzz::sqlio_trace;
-    study_files, study_files_long: seeds::study_files(), 500, halfpower_fuzz::study_file;
-    study_json, study_json_long: seeds::study_json(), 1000, halfpower_fuzz::records;
-    trees, trees_long: seeds::trees(), 200, halfpower_fuzz::sysfs;
+    quantity, quantity_long: 8000;
+    target, target_long: 4000;
+    system, system_long: 2000;
+    command_line, command_line_long: 1000;
+    job_file, job_file_long: 2000;
+    sqlio_trace, sqlio_trace_long: 4000;
+    sqlio_results, sqlio_results_long: 250;
+    fio_results, fio_results_long: 250;
+    diskspd_results, diskspd_results_long: 250;
+    trace_page, trace_page_long: 2000;
+    records, records_long: 1000;
+    study_file, study_file_long: 500;
+    sysfs, sysfs_long: 200;
+}
+
+/// What fuzzers have found stays understood or refused.
+#[test]
+fn the_corpus_is_read() {
+    for entry in ENTRIES {
+        entry.corpus.lines().for_each(|line| (entry.feed)(&unescaped(line)));
+    }
 }

@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload go together, on every target.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Workload,
-    WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Spread,
+    Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -34,6 +34,9 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         let streams = options.streams;
         return refuse(format!("--streams {streams} are sequential, and --rw {rw} is not: take --rw read or write"));
     }
+    if rw.pattern() == Pattern::Unknown {
+        return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
+    }
     draws_at_random(workload)?;
     if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
@@ -52,6 +55,31 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         ));
     }
     Ok(())
+}
+
+/// Whether requests of `workload` fit the pieces of a span that lies spread, and what is asked beside them.
+///
+/// # Errors
+/// What does not, and what to do.
+pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>) -> Result<(), MeasureError> {
+    let Some(spread) = spread else { return Ok(()) };
+    let (bs, piece) = (workload.bs, Bytes(spread.piece_bytes()));
+    let what = if workload.options.verify {
+        "--verify checks a span that is one part: leave --spread or --verify out".to_string()
+    } else if bs > piece {
+        format!("--bs {bs} does not fit the pieces of --spread, which hold {piece}: ask for a larger --size")
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
+/// Says how the bytes that are used lie.
+pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
+    let spread = Spread::over(span_bytes, whole_bytes).ok();
+    let (count, piece) = spread.map_or((1, span_bytes), |spread| (spread.pieces(span_bytes), spread.piece_bytes()));
+    let (span, piece, whole) = (Bytes(span_bytes), Bytes(piece), Bytes(whole_bytes));
+    format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
 }
 
 /// Refuses a distribution of random requests where there are none, or where no block comes twice.

@@ -92,7 +92,7 @@ struct AskedRequest {
 }
 
 /// Where a part lies: its disk, its first sector, and a serial number, since the same sector may be asked for twice.
-type Place = (usize, u64, u64);
+type PartKey = (usize, u64, u64);
 
 /// Everything in flight, and what was counted so far.
 struct Followed<'a> {
@@ -101,7 +101,7 @@ struct Followed<'a> {
     /// What each thread submitted last.
     current: HashMap<u32, RingEntry>,
     asked: BTreeMap<PartOwner, AskedRequest>,
-    parts: BTreeMap<Place, RequestPart>,
+    parts: BTreeMap<PartKey, RequestPart>,
     serial: u64,
     /// The disks' interrupt line on each processor, and when it called last.
     lines: HashMap<u32, u32>,
@@ -209,7 +209,7 @@ impl<'a> Followed<'a> {
 
     /// A step of every part in `sectors` that may take it now; of two at the same place only the older.
     fn step(&mut self, event: &TraceEvent, step: Step, disk: usize, sectors: &Range<u64>) {
-        let mut moved: Vec<Place> = Vec::new();
+        let mut moved: Vec<PartKey> = Vec::new();
         let there = self.parts.range((disk, sectors.start, 0)..(disk, sectors.end, 0));
         for (place, part) in there {
             if may(step, &part.times) && moved.last().is_none_or(|last| last.1 != place.1) {
@@ -241,7 +241,7 @@ impl<'a> Followed<'a> {
     }
 
     /// A part rides on a neighbour; where that is with the scheduler already, so is the part.
-    fn merge(&mut self, at_ns: u64, place: Place) {
+    fn merge(&mut self, at_ns: u64, place: PartKey) {
         let Some(end) = self.parts.get(&place).map(|part| part.end) else { return };
         let (disk, start, _) = place;
         let before = self.parts.range((disk, 0, 0)..(disk, start, 0)).rev().find(|(_, part)| part.end == start);
@@ -256,7 +256,7 @@ impl<'a> Followed<'a> {
     }
 
     /// Sectors up to `end` of a part are done; what is left of it goes on under its own first sector.
-    fn complete(&mut self, event: &TraceEvent, place: Place, end: u64) {
+    fn complete(&mut self, event: &TraceEvent, place: PartKey, end: u64) {
         let Some(mut part) = self.parts.remove(&place) else { return };
         if end < part.end {
             self.parts.insert((place.0, end, place.2), part);

@@ -173,9 +173,12 @@ pub(crate) fn drive(
     let mut stopping = Stopping::new(&shared, stop);
     shared.wait(|state| state.ready + has_ended(state) >= count, || stopping.is_overdue());
     if shared.state().ready < count {
-        shared.set_gate(Gate::Locked);
+        // Under one lock: a lane that the locked gate sends home must not speak before the one that failed.
         let mut state = shared.state();
+        state.gate = Gate::Locked;
         let failed = state.ended.iter_mut().filter_map(Option::take).find_map(|(_, outcome)| outcome.err());
+        drop(state);
+        shared.changed.notify_all();
         return Err(failed.unwrap_or(MeasureError::Interrupted));
     }
     account.begin();

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use halfpower_record::{Cpu, LaneRecord, LaneRole, Record};
-use halfpower_spec::Run;
+use halfpower_spec::{Pass, Run};
 
 use crate::MeasureError;
 use crate::background_readers;
@@ -34,12 +34,31 @@ pub fn measure_until_stopped(
     run: &Run,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
+    let threads = halfpower_os::trace::own_threads().len();
+    match measure_in_pass(backend, run, run.pass, stop) {
+        // The soaker's threads may be those that are too many: its cost is then known from below alone.
+        Err(MeasureError::Thread { what }) if run.pass == Pass::Soaker => {
+            backend.note(&format!("costs are known from below alone: beside the soaker a measuring thread {what}"));
+            halfpower_os::processor::await_threads(threads);
+            measure_in_pass(backend, run, Pass::Plain, stop)
+        }
+        measured => measured,
+    }
+}
+
+/// The record of a run with an account of this pass, which may be another than the run's own.
+fn measure_in_pass(
+    backend: &mut dyn TargetBackend,
+    run: &Run,
+    pass: Pass,
+    stop: &AtomicBool,
+) -> Result<Record, MeasureError> {
     let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
     backend.admits(&run.workload)?;
     let harness_ns_per_io = backend.harness_ns_per_io(run.workload.iodepth);
     let prepared = backend.prepare(run, stop)?;
-    let mut account = backend.account(run.pass)?;
-    let Prepared { engine, cached_bytes, span_bytes, .. } = prepared;
+    let mut account = backend.account(pass)?;
+    let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
     let mut sum = Sum::of(&own, run.workload.bs.0);
@@ -59,6 +78,7 @@ pub fn measure_until_stopped(
         run: *run,
         engine,
         span_bytes,
+        spread_bytes,
         started_unix_ms,
         spent_ns: backend.clock_ns() - started_ns,
         elapsed_ns: sum.elapsed_ns,
@@ -81,5 +101,6 @@ pub fn measure_until_stopped(
         noise: spent.noise,
         anatomy: spent.anatomy,
         discarded: Vec::new(),
+        origin: None,
     })
 }

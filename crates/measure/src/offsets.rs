@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::skewed_blocks::{SkewedBlocks, scatter};
+use crate::skewed_blocks::{DrawnBlocks, scatter};
 
 /// The stream of requests of one lane.
 pub(crate) struct Offsets {
@@ -24,7 +24,7 @@ enum Order {
     Sequential { next: u64 },
     Streams(Streams),
     Random,
-    Skewed(SkewedBlocks),
+    Skewed(DrawnBlocks),
     Permuted(Permutation),
 }
 
@@ -83,10 +83,11 @@ impl Offsets {
                 Order::Sequential { next: blocks - 1 }
             }
             (Pattern::Sequential, _) => Order::Sequential { next: 0 },
-            (Pattern::Random, false) => {
-                SkewedBlocks::new(workload.options.random_distribution, blocks).map_or(Order::Random, Order::Skewed)
+            (Pattern::Random | Pattern::Unknown, false) => {
+                let drawn = DrawnBlocks::new(workload.options.random_distribution, blocks, &mut random);
+                drawn.map_or(Order::Random, Order::Skewed)
             }
-            (Pattern::Random, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
+            (Pattern::Random | Pattern::Unknown, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
         };
         let operations = match workload.rw.direction() {
             Some(Direction::Read) => Operations::All(Operation::Read),
@@ -134,7 +135,7 @@ impl Offsets {
             Order::Random => shape.fill(slots, batch, &mut random, |random| {
                 ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64
             }),
-            Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |random| skewed.draw(random)),
+            Order::Skewed(skewed) => shape.fill(slots, batch, &mut random, |_| skewed.next()),
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }

@@ -14,6 +14,7 @@ mod layout;
 mod ledgers;
 mod member;
 mod members;
+mod memory_budget;
 mod memory_lanes;
 mod noise;
 mod options;

@@ -10,8 +10,34 @@ use rand_distr::{Distribution, Zipf};
 /// Where the ranks lie among the blocks: any odd number would do.
 const SHIFT: u64 = 0x51ed_270b_7f3a_c5d1;
 
-/// A stream of blocks, some more often than others.
-pub(crate) struct SkewedBlocks {
+/// Blocks that are drawn before a window opens; a window that asks for more gets them again in the same order.
+const DRAWN: usize = 1 << 20;
+
+/// A stream of blocks, some more often than others, drawn before anybody waits for them: a draw takes longer than all else
+/// that a request costs the window.
+pub(crate) struct DrawnBlocks {
+    blocks: Box<[u64]>,
+    next: usize,
+}
+
+impl DrawnBlocks {
+    /// Of so many blocks, at least one; `None` where each comes as often as any other.
+    pub(crate) fn new(distribution: RandomDistribution, blocks: u64, random: &mut impl Rng) -> Option<Self> {
+        let skewed = SkewedBlocks::new(distribution, blocks)?;
+        Some(Self { blocks: (0..DRAWN).map(|_| skewed.draw(random)).collect(), next: 0 })
+    }
+
+    /// The next block.
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        let block = self.blocks[self.next];
+        self.next = (self.next + 1) % DRAWN;
+        block
+    }
+}
+
+/// A distribution over blocks.
+struct SkewedBlocks {
     ranks: Ranks,
     blocks: u64,
     mask: u64,
@@ -25,7 +51,7 @@ enum Ranks {
 
 impl SkewedBlocks {
     /// Of so many blocks, at least one; `None` where each comes as often as any other.
-    pub(crate) fn new(distribution: RandomDistribution, blocks: u64) -> Option<Self> {
+    fn new(distribution: RandomDistribution, blocks: u64) -> Option<Self> {
         let parameter = distribution.parameter();
         let ranks = match distribution {
             RandomDistribution::Even => return None,
@@ -36,8 +62,7 @@ impl SkewedBlocks {
     }
 
     /// The next block.
-    #[inline]
-    pub(crate) fn draw(&self, random: &mut impl Rng) -> u64 {
+    fn draw(&self, random: &mut impl Rng) -> u64 {
         let rank = match &self.ranks {
             Ranks::Zipf(zipf) => zipf.sample(random) as u64 - 1,
             Ranks::Pareto(exponent) => {
@@ -91,6 +116,18 @@ mod tests {
         let counts = counts("pareto:0.2", 1000);
         let hot: usize = counts[..200].iter().sum();
         assert!((hot as f64 / DRAWS as f64 - 0.8).abs() < 0.01, "{hot}");
+    }
+
+    #[test]
+    fn blocks_are_drawn_before_anybody_waits_for_them() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut drawn = DrawnBlocks::new("zipf:1.1".parse().unwrap(), 1 << 30, &mut random).unwrap();
+        let mut first: Vec<u64> = (0..DRAWN).map(|_| drawn.next()).collect();
+        let again: Vec<u64> = (0..DRAWN).map(|_| drawn.next()).collect();
+        assert_eq!(first, again, "nothing is drawn while requests go out");
+        first.sort_unstable();
+        first.dedup();
+        assert!(first.len() > DRAWN / 10, "the tail is drawn too: {}", first.len());
     }
 
     #[test]

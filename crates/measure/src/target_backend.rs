@@ -34,6 +34,8 @@ pub struct Prepared {
     pub engine: EngineName,
     /// Bytes that the run works on, of the target or of memory.
     pub span_bytes: u64,
+    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    pub spread_bytes: Option<u64>,
     /// Bytes of the span in the page cache now; `None` where that cannot be told.
     pub cached_bytes: Option<u64>,
     /// Whether the queue turns over once before the window opens.
@@ -75,6 +77,13 @@ pub trait TargetBackend {
     fn environment(&self) -> &Environment;
     /// The same, to add what was learnt of it elsewhere.
     fn environment_mut(&mut self) -> &mut Environment;
+    /// Adds what was learnt of it while runs were made, once.
+    fn note(&mut self, note: &str) {
+        let notes = &mut self.environment_mut().notes;
+        if !notes.iter().any(|known| known == note) {
+            notes.push(note.to_string());
+        }
+    }
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;
     /// Whether `workload` can be asked of it.

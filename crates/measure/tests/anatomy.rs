@@ -19,6 +19,7 @@ fn place() -> Option<((MutexGuard<'static, ()>, tempfile::TempDir), RealTarget)>
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let wanted = RealTargetOptions {
         size: Some(Bytes(64 * MIB)),
+        spread: false,
         writes: true,
         overwrite: false,
         force_in_use: false,

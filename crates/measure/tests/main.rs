@@ -5,5 +5,7 @@ mod placement;
 mod real;
 mod several;
 mod simulated;
+mod soaker;
+mod spread;
 mod systems;
 mod twists;

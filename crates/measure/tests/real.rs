@@ -13,6 +13,7 @@ const MIB: u64 = 1 << 20;
 fn wanted(writes: bool) -> RealTargetOptions {
     RealTargetOptions {
         size: Some(Bytes(64 * MIB)),
+        spread: false,
         writes,
         overwrite: false,
         force_in_use: false,

@@ -18,6 +18,7 @@ const RUNTIME: Nanos = Nanos(30_000_000);
 fn wanted(overwrite: bool) -> RealTargetOptions {
     RealTargetOptions {
         size: None,
+        spread: false,
         writes: true,
         overwrite,
         force_in_use: false,

@@ -24,6 +24,7 @@ fn real() -> (tempfile::TempDir, RealTarget) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let wanted = RealTargetOptions {
         size: Some(Bytes(SPAN)),
+        spread: false,
         writes: true,
         overwrite: false,
         force_in_use: false,

@@ -54,6 +54,8 @@ pub struct DiskPath {
     limits: Buckets,
     /// Where the limits are kept when the run is over.
     kept: Option<Arc<Mutex<Buckets>>>,
+    /// When the core of each thread has issued all that it was given, where requests wait for it.
+    cores: Vec<Moment>,
     served: BinaryHeap<Reverse<Served>>,
     flushes: Vec<WaitingFlush>,
     jitter: Jitter,
@@ -77,6 +79,7 @@ impl DiskPath {
             limited_ps_per_request: disk.iops.map_or(0.0, |iops| PS_PER_S / iops / speed),
             limits: Buckets::new(disk),
             kept: None,
+            cores: if disk.core_bound { vec![Moment::default()] } else { Vec::new() },
             served: BinaryHeap::new(),
             flushes: Vec::new(),
             jitter: Jitter::new(disk.jitter, disk.correlation, generator),
@@ -92,6 +95,27 @@ impl DiskPath {
         self.limits = *kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.kept = Some(kept);
         self
+    }
+
+    /// The same with requests from so many threads, slot by slot, on as many cores as there are.
+    #[must_use]
+    pub fn issued_by(mut self, threads: u32) -> Self {
+        if self.disk.core_bound {
+            self.cores = vec![Moment::default(); threads.clamp(1, self.disk.cpus) as usize];
+        }
+        self
+    }
+
+    /// When the core of a slot's thread has issued this request; at once where cores are not simulated.
+    fn issued(&mut self, now: Moment, token: u32, bytes: u32) -> Moment {
+        if self.cores.is_empty() {
+            return now;
+        }
+        let spent_ps = prediction::processor_time(&self.disk, 1_000, u64::from(bytes) * 1_000).charged_ns;
+        let place = token as usize % self.cores.len();
+        let core = &mut self.cores[place];
+        *core = (*core).max(now).after_ps(spent_ps);
+        *core
     }
 
     /// The moment at which the disk that is free first has served a request for `span_ps`.
@@ -118,7 +142,8 @@ impl DiskPath {
             bytes_ps: (length * self.limited_ps_per_byte).round() as u64,
             requests_ps: self.limited_ps_per_request.round() as u64,
         };
-        let at = self.take_disk(now, span_ps);
+        let issued = self.issued(now, request.token, bytes);
+        let at = self.take_disk(issued, span_ps);
         self.served.push(Reverse(Served { at, sequence: self.sequence, takes, token: request.token, bytes }));
     }
 

@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::buffer_memory::{Mapped, memory_bytes};
-use crate::payload::{Payload, Place, stamp};
+use crate::payload::{Payload, Piece, stamp};
 use crate::{BufferMemory, OsError};
 
 /// Slots begin at multiples of this, or of the page size where that is larger.
@@ -30,7 +30,7 @@ pub struct Buffers {
     /// What writes carry; `None` lets them carry what their slots hold.
     payload: Option<Arc<Payload>>,
     /// The place of each slot's last write in it.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Piece>>,
 }
 
 // SAFETY: the pointer leads into the mapping that moves along; the rules of references guard the slots.
@@ -83,6 +83,12 @@ impl Buffers {
     /// Bytes in each slot.
     pub fn bytes_each(&self) -> usize {
         self.bytes_each
+    }
+
+    /// Bytes of all slots, and of the payload where they carry one.
+    pub(crate) fn whole_bytes(&self) -> u64 {
+        let payload = self.payload_extent().map_or(0, |(_, bytes)| bytes as u64);
+        self.stride as u64 * u64::from(self.count) + payload
     }
 
     /// The bytes of a slot.

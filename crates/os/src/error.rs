@@ -22,9 +22,17 @@ pub enum OsError {
         /// The refusal: no permission, or a file system that is mounted read-only.
         error: io::Error,
     },
-    /// The file system or a quota has no room.
+    /// The file system has no room.
     #[error("{} has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
     Full {
+        /// Where.
+        path: PathBuf,
+        /// What was wanted.
+        wanted_bytes: u64,
+    },
+    /// Its owner may not keep so much there.
+    #[error("{}: the disk quota has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
+    OverQuota {
         /// Where.
         path: PathBuf,
         /// What was wanted.
@@ -37,6 +45,23 @@ pub enum OsError {
     )]
     TooLarge {
         /// Where.
+        path: PathBuf,
+    },
+    /// The device, or what stands for it, failed.
+    #[error(
+        "{} cannot be {action}: its device reports an I/O error; the kernel's log (`dmesg`) says more",
+        path.display()
+    )]
+    Failing {
+        /// On what.
+        path: PathBuf,
+        /// What was to be done there.
+        action: &'static str,
+    },
+    /// It was there and is no more: a device was taken away, a server of files ended, a file was removed elsewhere.
+    #[error("{} is no longer there: its device, or the server of its file system, has gone", path.display())]
+    Gone {
+        /// What has gone.
         path: PathBuf,
     },
     /// There is no `/proc`, through which files are opened once more.
@@ -132,16 +157,25 @@ impl OsError {
             Some(libc::ENOENT | libc::ENXIO) => Self::Missing { path },
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => Self::Denied { path, action, error },
             Some(libc::EFBIG) => Self::TooLarge { path },
-            Some(libc::ENOSPC | libc::EDQUOT) => Self::Full { path, wanted_bytes: 0 },
+            Some(libc::ENOSPC) => Self::Full { path, wanted_bytes: 0 },
+            Some(libc::EDQUOT) => Self::OverQuota { path, wanted_bytes: 0 },
+            Some(libc::ENODEV | libc::ENOTCONN | libc::ESHUTDOWN | libc::ESTALE) => Self::Gone { path },
+            Some(libc::EIO) => Self::Failing { path, action },
             Some(libc::EBUSY | libc::ETXTBSY) => Self::Busy { path },
             _ => Self::Call { call, path, error },
         }
+    }
+
+    /// Whether data that were on their way to a device are lost, for lack of room or because it failed.
+    pub fn is_lost_write(&self) -> bool {
+        matches!(self, Self::Failing { .. } | Self::Full { .. } | Self::OverQuota { .. } | Self::TooLarge { .. })
     }
 
     /// The same, where `wanted_bytes` are what there may be no room for.
     pub(crate) fn wanting(self, wanted_bytes: u64) -> Self {
         match self {
             Self::Full { path, .. } => Self::Full { path, wanted_bytes },
+            Self::OverQuota { path, .. } => Self::OverQuota { path, wanted_bytes },
             other => other,
         }
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// `FS_IOC_GETFSUUID` of Linux 6.9: `_IOR(0x15, 0, struct fsuuid2)`, of 17 bytes.
 const GET_UUID: u32 = 0x8011_1500;
+/// `f_type` of file systems whose files lie in memory: tmpfs, ramfs (<linux/magic.h>).
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 /// Where udev links a device of each UUID.
 const BY_UUID: &str = "/dev/disk/by-uuid";
 
@@ -24,6 +26,11 @@ pub fn identity(path: &Path) -> Option<String> {
         let number = rustix::fs::statvfs(path).ok()?.f_fsid;
         (number != 0).then(|| format!("{number:016x}"))
     })
+}
+
+/// Whether what lies in `folder` lies in memory, and nowhere else.
+pub fn is_in_memory(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|told| IN_MEMORY.contains(&told.f_type))
 }
 
 fn uuid(path: &Path) -> Option<String> {

@@ -20,6 +20,7 @@ pub mod filesystem;
 mod growth;
 pub mod in_use;
 pub mod interrupt;
+pub mod locked_memory;
 pub mod loops;
 pub mod mapping;
 pub mod mounts;

@@ -11,6 +11,8 @@ use crate::{DataFile, OsError};
 
 /// Number of the cachestat call, the same on every architecture but Alpha (Linux 6.5, <asm-generic/unistd.h>).
 const SYS_CACHESTAT: libc::c_long = 451;
+/// `f_type` of overlayfs (<linux/magic.h>).
+const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
 /// Bytes looked at by one mincore call: its answer takes a byte a page.
 const MINCORE_BYTES: u64 = 1 << 30;
 
@@ -44,6 +46,10 @@ impl DataFile {
         if length == 0 {
             return Ok(());
         }
+        if self.is_on_overlay() {
+            // What is dirty is so in the file beneath, which the call below does not see.
+            self.sync()?;
+        }
         let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
         // SAFETY: the call takes numbers only, and the descriptor is open as long as `self`.
         let refused = unsafe { libc::sync_file_range(self.as_raw_fd(), range.start as i64, length as i64, flags) } != 0;
@@ -64,13 +70,24 @@ impl DataFile {
         if length == 0 {
             return Ok(0);
         }
-        let pages = match self.pages_by_cachestat(range.start, length) {
+        // On an overlay cachestat looks at an inode that has no pages: they are those of the file beneath, which a mapping
+        // reaches.
+        let by_cachestat = if self.is_on_overlay() {
+            Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+        } else {
+            self.pages_by_cachestat(range.start, length)
+        };
+        let pages = match by_cachestat {
             Ok(pages) => pages,
             Err(_) => self
                 .pages_by_mincore(range)
                 .map_err(|error| OsError::of("mincore", "looked up in the page cache", self.path(), error))?,
         };
         Ok(pages.saturating_mul(rustix::param::page_size() as u64).min(length))
+    }
+
+    fn is_on_overlay(&self) -> bool {
+        rustix::fs::fstatfs(self).is_ok_and(|told| told.f_type == OVERLAYFS_SUPER_MAGIC)
     }
 
     fn pages_by_cachestat(&self, offset: u64, length: u64) -> io::Result<u64> {
@@ -143,6 +160,47 @@ mod tests {
         assert_eq!(file.cached_bytes(0..4 << 20).unwrap(), 0);
         assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 4 << 20);
         assert_eq!(file.cached_bytes(0..0).unwrap(), 0);
+    }
+
+    /// Folders over each other, until it is let go.
+    struct Overlay(tempfile::TempDir);
+
+    impl Overlay {
+        fn mount() -> Result<Self, String> {
+            let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).map_err(|error| error.to_string())?;
+            for name in ["lower", "upper", "work", "merged"] {
+                std::fs::create_dir(folder.path().join(name)).map_err(|error| error.to_string())?;
+            }
+            let at = |name: &str| folder.path().join(name).display().to_string();
+            let options = format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+            let mut mount = std::process::Command::new("mount");
+            mount.args(["-t", "overlay", "overlay", "-o", &options, &at("merged")]);
+            let output = mount.output().map_err(|error| error.to_string())?;
+            let told = String::from_utf8_lossy(&output.stderr).trim().to_string();
+            if output.status.success() { Ok(Self(folder)) } else { Err(told) }
+        }
+    }
+
+    impl Drop for Overlay {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg(self.0.path().join("merged")).status();
+        }
+    }
+
+    #[test]
+    fn on_an_overlay_the_pages_of_the_file_beneath_count() {
+        let overlay = match Overlay::mount() {
+            Ok(overlay) => overlay,
+            Err(why) => return crate::skip::skip(&format!("no overlay can be mounted: {why}")),
+        };
+        let path = overlay.0.path().join("merged/data");
+        std::fs::write(&path, vec![7; 8 << 20]).unwrap();
+        let file = DataFile::open(&path, true).unwrap();
+        assert!(file.is_on_overlay());
+        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 8 << 20, "it was just written");
+        file.drop_cached(0..8 << 20).unwrap();
+        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 0, "it was written back and dropped");
+        drop(file);
     }
 
     #[test]

@@ -12,15 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::buffer_memory::{Mapped, memory_bytes};
 use crate::{BufferMemory, OsError};
 
-/// Bytes of a payload: twice what a compressor of usual settings looks back over (8 MiB).
-const BYTES: usize = 16 << 20;
-/// Where little memory may be locked: twice what the quick settings look back over (2 MiB).
-const LEAST_BYTES: usize = 4 << 20;
 /// Places begin at multiples of this, or of a page where they are that large: direct requests may.
 const PLACE_ALIGNMENT: usize = 512;
 const PAGE: usize = 4096;
@@ -51,12 +46,18 @@ unsafe impl Send for Payload {}
 // SAFETY: as above.
 unsafe impl Sync for Payload {}
 
-/// A place that its holder alone may use, until it gives it back.
+/// A piece of the payload that its holder alone may use, until it gives it back.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place(usize);
+pub(crate) struct Piece(usize);
 
 impl Payload {
-    /// For at most `slots` requests at once of at most `bytes_each` bytes; what it holds is random from `seed`.
+    /// Bytes of a payload: twice what a compressor of usual settings looks back over (8 MiB).
+    pub const USUAL_BYTES: usize = 16 << 20;
+    /// Where little memory may be locked: twice what the quick settings look back over (2 MiB).
+    pub const LEAST_BYTES: usize = 4 << 20;
+
+    /// For at most `slots` requests at once of at most `bytes_each` bytes, with `usual_bytes` where these need no more;
+    /// what it holds is random from `seed`.
     ///
     /// # Errors
     /// [`OsError::Memory`] where the kernel refuses so much memory, [`OsError::HugePages`] where huge pages are asked for
@@ -64,12 +65,18 @@ impl Payload {
     ///
     /// # Panics
     /// Where there are no slots, or no bytes in them.
-    pub fn new(memory: BufferMemory, slots: u32, bytes_each: usize, seed: u64) -> Result<Self, OsError> {
+    pub fn new(
+        memory: BufferMemory,
+        slots: u32,
+        bytes_each: usize,
+        usual_bytes: usize,
+        seed: u64,
+    ) -> Result<Self, OsError> {
         assert!(slots > 0 && bytes_each > 0, "a payload holds something");
         let refused = || OsError::Memory { count: slots, bytes_each, memory_bytes: memory_bytes() };
         let alignment = if bytes_each < PAGE { PLACE_ALIGNMENT } else { PAGE };
         let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
-        let places = (usual_bytes() / stride).max(slots as usize + 1);
+        let places = (usual_bytes / stride).max(slots as usize + 1);
         let bytes = places.checked_mul(stride).filter(|bytes| *bytes as u64 <= memory_bytes() / 4);
         let mut mapped = filled(memory, bytes.ok_or_else(refused)?, seed).ok_or_else(refused)?;
         if !mapped.is_as_asked() {
@@ -86,25 +93,25 @@ impl Payload {
 
     /// Takes the place of the part of the file at `offset`, or the next one that is free.
     #[inline]
-    pub(crate) fn claim(&self, offset: u64) -> Place {
+    pub(crate) fn claim(&self, offset: u64) -> Piece {
         let places = self.is_taken.len();
         let mut place = (offset / self.bytes_each as u64 % places as u64) as usize;
         // There are more places than requests at once, so that one is free.
         while self.is_taken[place].swap(true, Ordering::Acquire) {
             place = if place + 1 == places { 0 } else { place + 1 };
         }
-        Place(place)
+        Piece(place)
     }
 
     /// Gives a place back; its bytes are no longer in use.
     #[inline]
-    pub(crate) fn give_back(&self, place: Place) {
+    pub(crate) fn give_back(&self, place: Piece) {
         self.is_taken[place.0].store(false, Ordering::Release);
     }
 
     /// Marks the first `length` bytes of a place, as [`stamp`] does.
     #[inline]
-    pub(crate) fn stamp(&self, place: &mut Place, length: usize, number: u64) {
+    pub(crate) fn stamp(&self, place: &mut Piece, length: usize, number: u64) {
         assert!(length <= self.bytes_each, "a request longer than its place");
         // SAFETY: the place lies in the memory, is filled, and is the holder's alone, which is borrowed alone.
         let bytes = unsafe { slice::from_raw_parts_mut(self.pointer(place), length) };
@@ -113,14 +120,14 @@ impl Payload {
 
     /// The bytes of a place.
     #[inline]
-    pub(crate) fn bytes(&self, place: &Place) -> &[u8] {
+    pub(crate) fn bytes(&self, place: &Piece) -> &[u8] {
         // SAFETY: as in `stamp`; nobody else changes it while it is held.
         unsafe { slice::from_raw_parts(self.pointer(place), self.bytes_each) }
     }
 
     /// Where a place begins.
     #[inline]
-    pub(crate) fn pointer(&self, place: &Place) -> *mut u8 {
+    pub(crate) fn pointer(&self, place: &Piece) -> *mut u8 {
         // SAFETY: a place begins inside the memory.
         unsafe { self.base.as_ptr().add(place.0 * self.stride) }
     }
@@ -129,7 +136,9 @@ impl Payload {
 impl Drop for Payload {
     fn drop(&mut self) {
         let Ok(mut spare) = SPARE.lock() else { return };
-        if let Some(memory) = self.memory.take().filter(|memory| memory.len() <= BYTES && spare.len() < MOST_SPARE) {
+        if let Some(memory) =
+            self.memory.take().filter(|memory| memory.len() <= Self::USUAL_BYTES && spare.len() < MOST_SPARE)
+        {
             spare.push(memory);
         }
     }
@@ -159,12 +168,6 @@ fn filled(memory: BufferMemory, bytes: usize, seed: u64) -> Option<Mapped> {
     Some(mapped)
 }
 
-/// What is locked in memory for a ring counts against the user's limit, from which root is exempt.
-fn usual_bytes() -> usize {
-    let limit = getrlimit(Resource::Memlock).current.filter(|_| !geteuid().is_root());
-    limit.map_or(BYTES, |limit| (limit as usize / 2).clamp(LEAST_BYTES, BYTES))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -173,18 +176,18 @@ mod tests {
 
     #[test]
     fn a_place_belongs_to_one_request_at_a_time() {
-        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, 1).unwrap();
-        let places: Vec<Place> = [0, 16 << 20, 80 << 20, 0].into_iter().map(|offset| payload.claim(offset)).collect();
-        assert_eq!(places, [Place(0), Place(1), Place(2), Place(3)], "a taken one is passed by");
+        let payload = Payload::new(BufferMemory::Pages, 4, 16 << 20, Payload::USUAL_BYTES, 1).unwrap();
+        let places: Vec<Piece> = [0, 16 << 20, 80 << 20, 0].into_iter().map(|offset| payload.claim(offset)).collect();
+        assert_eq!(places, [Piece(0), Piece(1), Piece(2), Piece(3)], "a taken one is passed by");
         places.into_iter().for_each(|place| payload.give_back(place));
-        assert_eq!(payload.claim(64 << 20), Place(4));
+        assert_eq!(payload.claim(64 << 20), Piece(4));
     }
 
     // From large requests to small ones: a payload that is used again keeps the marks of the run before.
     #[test]
     fn bytes_come_again_only_as_far_away_as_a_payload_is_large() {
         for (bytes_each, length) in [(65536, 65536), (4096, 4096), (4096, 1024), (512, 512)] {
-            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, 7).unwrap();
+            let payload = Payload::new(BufferMemory::Pages, 1, bytes_each, Payload::USUAL_BYTES, 7).unwrap();
             let mut last_at: HashMap<[u8; 8], u64> = HashMap::new();
             let mut serial = 0;
             for offset in (0..6 << 20).step_by(bytes_each) {

@@ -245,6 +245,17 @@ pub struct Baseline {
     pub share: f64,
 }
 
+/// Waits until this process has no more than so many threads, for a second at most: one that was joined gives its place
+/// under a limit on processes (`ulimit -u`) back a moment later.
+pub fn await_threads(most: usize) {
+    for _ in 0..200 {
+        if crate::trace::own_threads().len() <= most {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 impl SoakerReading {
     /// What was lost between `earlier` and this, taken as what the idle machine takes.
     pub fn baseline_since(&self, earlier: &Self) -> Baseline {

@@ -67,13 +67,33 @@ impl Ring {
     /// # Errors
     /// [`OsError::IoUring`] where the kernel has or allows none, or has not so many slots.
     pub fn new(form: RingForm, buffers: Buffers, files: impl IntoIterator<Item = RunFile>) -> Result<Self, OsError> {
+        Self::within(None, form, buffers, files)
+    }
+
+    /// How many slots it has.
+    fn slots_of(form: RingForm, buffers: &Buffers) -> Result<u32, OsError> {
         let count = buffers.count();
         let most = if form == RingForm::Sqpoll { MOST_SLOTS / 2 } else { MOST_SLOTS };
         if count > most {
             let why = format!("it holds {most} requests at most, not {count}: use less depth");
             return Err(OsError::IoUring { why });
         }
-        Self::over(set_up(form, count)?, form, buffers, files.into_iter().collect(), true)
+        Ok(count)
+    }
+
+    /// The same, that registers its buffers only where they are no more than `locked_bytes` (`None`: however many).
+    ///
+    /// # Errors
+    /// As [`Ring::new`].
+    pub fn within(
+        locked_bytes: Option<u64>,
+        form: RingForm,
+        buffers: Buffers,
+        files: impl IntoIterator<Item = RunFile>,
+    ) -> Result<Self, OsError> {
+        let count = Self::slots_of(form, &buffers)?;
+        let may_register = locked_bytes.is_none_or(|bytes| buffers.whole_bytes() <= bytes);
+        Self::over(set_up(form, count)?, form, buffers, files.into_iter().collect(), may_register)
     }
 
     /// A ring over a bare one that has entries enough for each buffer.

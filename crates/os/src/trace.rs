@@ -11,4 +11,5 @@ mod tracer;
 pub(crate) use instance::remove_instance;
 
 pub use events::{RingEntry, Step, TraceEvent, What};
+pub use page::events_of_page;
 pub use tracer::{Trace, Tracer, available, own_threads};

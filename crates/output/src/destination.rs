@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use crate::form::{Content, content};
-use crate::place::{Place, find};
+use crate::resolved::{Resolved, find};
 use crate::unfinished::{Folder, Unfinished};
 use crate::{Form, OutputError};
 
@@ -68,7 +68,7 @@ impl Destination {
 
     /// Whether what is written goes to standard output.
     pub fn is_standard_output(&self) -> bool {
-        self.path == Path::new("-") || matches!(find(&self.path), Ok(Place::Descriptor(1)))
+        self.path == Path::new("-") || matches!(find(&self.path), Ok(Resolved::Descriptor(1)))
     }
 
     fn way(&self) -> Result<Way, OutputError> {
@@ -81,7 +81,7 @@ impl Destination {
             _ => refused(error),
         })?;
         match place {
-            Place::Descriptor(number) => {
+            Resolved::Descriptor(number) => {
                 let file = halfpower_os::descriptor::duplicate(number).map_err(refused)?;
                 // A descriptor that may not be read leads to no file that could be told to be a study.
                 let is_file = file.metadata().map_err(refused)?.is_file();
@@ -90,7 +90,7 @@ impl Destination {
                 }
                 Ok(if number == 1 { Way::Output } else { Way::Descriptor(file) })
             }
-            Place::Name { folder, name } => {
+            Resolved::Name { folder, name } => {
                 let whole = folder.join(&name);
                 let metadata = match whole.symlink_metadata() {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Way::File { seen: None }),
@@ -154,7 +154,7 @@ impl Destination {
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     ) -> Result<(), E> {
         let refused = |error: io::Error| OutputError::Refused { path: self.path.clone(), error };
-        let Place::Name { folder, name } = find(&self.path).map_err(refused)? else {
+        let Resolved::Name { folder, name } = find(&self.path).map_err(refused)? else {
             return Err(OutputError::Changed { path: self.path.clone() }.into());
         };
         let folder = Folder::open(&folder).map_err(refused)?;
@@ -207,7 +207,7 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
         io::ErrorKind::AlreadyExists => OutputError::Taken { path: path.to_path_buf() },
         _ => OutputError::Refused { path: path.to_path_buf(), error },
     };
-    let Place::Name { folder, name } = find(path).map_err(refused)? else {
+    let Resolved::Name { folder, name } = find(path).map_err(refused)? else {
         return Err(OutputError::Taken { path: path.to_path_buf() });
     };
     let folder = Folder::open(&folder).map_err(refused)?;

@@ -8,12 +8,23 @@ use std::path::Path;
 #[derive(Debug)]
 pub enum Hold {
     /// This process, as long as the value lives: other holders are refused, and whoever only reads is not hindered.
-    Ours(File),
+    Ours(Held),
     /// Another process.
     Another,
     /// Nobody can be told from the locks of this file system: other machines may not see them, or they would stand in
     /// the way of a database's own.
     Unknown,
+}
+
+/// A hold that ends with this value. A child that was just begun may have the file open for another moment: the lock
+/// is given back by name, and not by closing.
+#[derive(Debug)]
+pub struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 /// Takes the hold on `path`, without waiting.
@@ -26,7 +37,7 @@ pub fn hold(path: &Path) -> io::Result<Hold> {
     }
     let file = File::open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Hold::Ours(file)),
+        Ok(()) => Ok(Hold::Ours(Held(file))),
         Err(TryLockError::WouldBlock) => Ok(Hold::Another),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -47,5 +58,16 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "read by anyone");
         drop(ours);
         assert!(matches!(hold(&path).unwrap(), Hold::Ours(_)));
+    }
+    #[test]
+    fn who_inherited_the_file_holds_nothing_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "").unwrap();
+        let Hold::Ours(ours) = hold(&path).unwrap() else { panic!("nobody else is there") };
+        let inherited = ours.0.try_clone().unwrap();
+        drop(ours);
+        assert!(matches!(hold(&path).unwrap(), Hold::Ours(_)));
+        drop(inherited);
     }
 }

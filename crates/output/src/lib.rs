@@ -16,12 +16,12 @@ mod destination;
 mod error;
 mod form;
 mod hold;
-mod place;
+mod resolved;
 mod unfinished;
 
 pub use destination::{Destination, publish_new};
 pub use error::OutputError;
 pub use form::{Form, STUDY_APPLICATION_ID};
-pub use hold::{Hold, hold};
-pub use place::followed;
+pub use hold::{Held, Hold, hold};
+pub use resolved::followed;
 pub use unfinished::sweep;

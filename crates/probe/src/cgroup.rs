@@ -56,9 +56,9 @@ impl Limits {
 }
 
 /// A control group of this process.
-struct Group {
+pub(crate) struct Group {
     /// Its folder, relative to the root.
-    folder: PathBuf,
+    pub folder: PathBuf,
     /// Its path within its hierarchy, for people.
     path: String,
 }
@@ -66,19 +66,24 @@ struct Group {
 /// The limits on each device that has some.
 pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Limits> {
     let mut limits = BTreeMap::new();
-    let memberships = root.text("proc/self/cgroup").unwrap_or_default();
-    for line in memberships.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
+    for (controllers, path) in memberships(root) {
         if controllers.is_empty() {
-            second_version(root, mounts, path, &mut limits);
+            second_version(root, mounts, &path, &mut limits);
         } else if controllers.split(',').any(|controller| controller == "blkio") {
-            first_version(root, mounts, path, &mut limits);
+            first_version(root, mounts, &path, &mut limits);
         }
     }
     limits
+}
+
+/// The controllers and the path of each hierarchy that this process is in; version 2 names no controllers.
+pub(crate) fn memberships(root: &Root) -> Vec<(String, String)> {
+    let text = root.text("proc/self/cgroup").unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((parts.next()?.to_string(), parts.next()?.to_string()))
+    };
+    text.lines().filter_map(of_line).collect()
 }
 
 /// `io.max` of the group and of all above it, each of which holds for the sum of what is below.
@@ -133,7 +138,7 @@ fn whose(key: &str) -> &'static str {
 }
 
 /// The group and those above it, as far as the mount shows them.
-fn upwards(mount: &Mount, path: &str) -> Vec<Group> {
+pub(crate) fn upwards(mount: &Mount, path: &str) -> Vec<Group> {
     let Ok(point) = mount.point.strip_prefix("/") else {
         return Vec::new();
     };

@@ -5,7 +5,9 @@
 
 mod block;
 mod cgroup;
+mod cgroup_machine;
 mod device;
+mod direct;
 mod identity;
 mod interrupts;
 mod levels;
@@ -25,6 +27,7 @@ use block::{Disk, Stack, disks_of_mount};
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
 
+pub use direct::not_direct;
 pub use halfpower_os::DeviceNumber;
 pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};

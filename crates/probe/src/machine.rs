@@ -6,6 +6,7 @@ use halfpower_record::Machine;
 use halfpower_spec::Bytes;
 
 use crate::Root;
+use crate::cgroup_machine;
 use crate::mount_table::mounts;
 use halfpower_os::mounts::mount_of;
 
@@ -37,13 +38,17 @@ const CONTAINERS: [(&str, &str); 5] = [
 /// The computer: what is not known is `unknown`, 0 or `None`.
 pub fn probe_machine(root: &Root) -> Machine {
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
+    let (mounts, cpus) = (mounts(root), allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")));
+    let memory = memory(root).unwrap_or_default();
     let places: Vec<String> = [virtual_machine(root), container(root)].into_iter().flatten().collect();
     Machine {
         kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_string()),
         cpu_model: cpu_model(&cpuinfo),
         cpu_mhz: cpu_mhz(&cpuinfo),
-        cpus: allowed_cpus(root).unwrap_or_else(|| field_count(&cpuinfo, "processor")),
-        memory: memory(root).unwrap_or_default(),
+        cpu_quota: cgroup_machine::processors(root, &mounts).filter(|quota| *quota < f64::from(cpus)),
+        memory_limit: cgroup_machine::memory(root, &mounts).filter(|limit| *limit < memory),
+        cpus,
+        memory,
         hostname: root.text("proc/sys/kernel/hostname").filter(|name| !name.is_empty()),
         virtualised: (!places.is_empty()).then(|| places.join(", ")),
     }

@@ -2,7 +2,7 @@
 
 use crate::tree::{Tree, assert_pap, level, names};
 use halfpower_probe::with_peak;
-use halfpower_spec::{Direction, Rate};
+use halfpower_spec::{Bytes, Direction, Rate};
 
 /// A SATA disk of 6 Gbit/s on a port of its own.
 fn sata(tree: &Tree, port: u32, name: &str, number: &str) -> String {
@@ -24,6 +24,52 @@ fn raid(tree: &Tree, level: &str) {
     tree.stands_on(md, &format!("{first}/sda1"));
     tree.stands_on(md, &format!("{second}/sdb1"));
     tree.mount("9:0", "/data", "xfs", "/dev/md0", "rw");
+}
+
+#[test]
+fn what_control_groups_allow_of_processors_and_memory_is_found() {
+    let tree = Tree::bare_metal();
+    tree.mount("0:30", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+    tree.file("proc/self/cgroup", "0::/pod/box\n");
+    tree.file("sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
+    tree.file("sys/fs/cgroup/pod/box/cpu.max", "max 100000\n");
+    tree.file("sys/fs/cgroup/pod/box/memory.max", "268435456\n");
+    tree.file("sys/fs/cgroup/pod/memory.max", "max\n");
+    let machine = halfpower_probe::probe_machine(&tree.root());
+    assert_eq!((machine.cpus, machine.cpu_quota, machine.usable_cpus()), (2, Some(1.5), 1.5), "the tightest above");
+    assert_eq!(machine.usable_memory(), Bytes(256 << 20));
+    let seen = tree.folder("/sys", "0:30");
+    assert!(level(&seen, "processor").source.ends_with("a control group allows 1.50 of them at once"));
+    assert!(level(&seen, "memory").source.ends_with("a control group allows 256MiB of it"));
+}
+
+#[test]
+fn version_1_of_control_groups_is_read_too_and_its_endless_numbers_are_no_limit() {
+    let tree = Tree::bare_metal();
+    tree.mount("0:30", "/sys/fs/cgroup/cpu,cpuacct", "cgroup", "cgroup", "rw,cpu,cpuacct");
+    tree.mount("0:31", "/sys/fs/cgroup/memory", "cgroup", "cgroup", "rw,memory");
+    tree.file("proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n");
+    tree.file("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "50000\n");
+    tree.file("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n");
+    tree.file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+    tree.file("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    tree.file("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
+    let machine = halfpower_probe::probe_machine(&tree.root());
+    assert_eq!((machine.usable_cpus(), machine.memory_limit), (0.5, None));
+}
+
+#[test]
+fn direct_requests_of_an_old_zfs_are_not_direct() {
+    let tree = Tree::bare_metal();
+    let why = |kind: &str| halfpower_probe::not_direct(&tree.root(), kind);
+    assert!(why("zfs").unwrap().contains("unknown release"));
+    tree.file("sys/module/zfs/version", "2.2.4-1\n");
+    assert!(why("zfs").unwrap().starts_with("ZFS 2.2.4-1 serves direct requests from its cache"));
+    for release in ["2.3.0-1\n", "2.10.1\n", "3.0\n"] {
+        tree.file("sys/module/zfs/version", release);
+        assert_eq!(why("zfs"), None, "{release}");
+    }
+    assert_eq!(why("ext4"), None);
 }
 
 #[test]

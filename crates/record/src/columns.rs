@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use halfpower_spec::Direction;
 
-use crate::{CpuTimes, Record, Side};
+use crate::{CpuTimes, Record, Side, Unknown};
 
 /// Names that columns had in layout 1, each with its name since.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
@@ -39,8 +39,8 @@ pub const COLUMNS: &[Column] = &[
     text("pattern", |r| word(r.run.workload.rw.pattern())),
     text("direction", |r| r.run.workload.rw.direction().map_or(Value::Null, word)),
     integer("rwmixread", |r| match r.run.workload.rw.direction() {
-        None => whole(r.run.workload.rwmixread.into()),
-        Some(_) => Value::Null,
+        None if r.knows(Unknown::Mix) => whole(r.run.workload.rwmixread.into()),
+        _ => Value::Null,
     }),
     integer("bs_bytes", |r| whole(r.run.workload.bs.0)),
     integer("iodepth", |r| whole(r.run.workload.iodepth.into())),
@@ -54,29 +54,30 @@ pub const COLUMNS: &[Column] = &[
     text("pass", |r| word(r.run.pass)),
     integer("repeat", |r| whole(r.run.repeat.into())),
     // SQLite's integers are signed; a seed uses all 64 bits, so it is kept as its digits.
-    text("seed", |r| word(r.run.seed)),
-    integer("runtime_ns", |r| whole(r.run.runtime.0)),
-    integer("started_unix_ms", |r| whole(r.started_unix_ms)),
-    integer("spent_ns", |r| whole(r.spent_ns)),
+    text("seed", |r| of_ours(r, || word(r.run.seed))),
+    integer("runtime_ns", |r| known(r, Unknown::Runtime, || whole(r.run.runtime.0))),
+    integer("started_unix_ms", |r| known(r, Unknown::Start, || whole(r.started_unix_ms))),
+    integer("spent_ns", |r| known(r, Unknown::Preparation, || whole(r.spent_ns))),
     integer("elapsed_ns", |r| whole(r.elapsed_ns)),
-    integer("flush_ns", |r| whole(r.flush_ns)),
-    integer("span_bytes", |r| whole(r.span_bytes)),
+    integer("flush_ns", |r| of_ours(r, || whole(r.flush_ns))),
+    integer("span_bytes", |r| known(r, Unknown::Span, || whole(r.span_bytes))),
+    integer("spread_bytes", |r| r.spread_bytes.map_or(Value::Null, whole)),
     integer("cached_bytes", |r| r.cached_bytes.map_or(Value::Null, whole)),
     integer("bytes", |r| whole(r.bytes)),
     integer("ios", |r| whole(r.ios)),
-    integer("read_ios", |r| whole(r.read_ios)),
-    integer("short_transfers", |r| whole(r.short_transfers)),
-    integer("errors", |r| whole(r.error_count())),
-    text("errors_by_kind", |r| Value::Text(errors_by_kind(r))),
+    integer("read_ios", |r| known(r, Unknown::Mix, || whole(r.read_ios))),
+    integer("short_transfers", |r| known(r, Unknown::Errors, || whole(r.short_transfers))),
+    integer("errors", |r| known(r, Unknown::Errors, || whole(r.error_count()))),
+    text("errors_by_kind", |r| known(r, Unknown::Errors, || Value::Text(errors_by_kind(r)))),
     real("mbps", |r| Value::Real(r.mbps())),
     real("iops", |r| Value::Real(r.iops())),
-    integer("latency_ns_min", |r| whole(r.latency.min_ns())),
-    integer("latency_ns_p50", |r| whole(r.latency.quantile_ns(0.5))),
-    integer("latency_ns_p90", |r| whole(r.latency.quantile_ns(0.9))),
-    integer("latency_ns_p99", |r| whole(r.latency.quantile_ns(0.99))),
-    integer("latency_ns_p999", |r| whole(r.latency.quantile_ns(0.999))),
-    integer("latency_ns_max", |r| whole(r.latency.max_ns())),
-    real("latency_ns_mean", |r| Value::Real(r.latency.mean_ns())),
+    integer("latency_ns_min", |r| known(r, Unknown::Latency, || whole(r.latency.min_ns()))),
+    integer("latency_ns_p50", |r| r.latency_ns_at(0.5).map_or(Value::Null, whole)),
+    integer("latency_ns_p90", |r| r.latency_ns_at(0.9).map_or(Value::Null, whole)),
+    integer("latency_ns_p99", |r| r.latency_ns_at(0.99).map_or(Value::Null, whole)),
+    integer("latency_ns_p999", |r| r.latency_ns_at(0.999).map_or(Value::Null, whole)),
+    integer("latency_ns_max", |r| known(r, Unknown::Latency, || whole(r.latency.max_ns()))),
+    real("latency_ns_mean", |r| known(r, Unknown::Latency, || Value::Real(r.latency.mean_ns()))),
     real("read_mbps", |r| side(r, Direction::Read, |side| Value::Real(side.mbps()))),
     real("write_mbps", |r| side(r, Direction::Write, |side| Value::Real(side.mbps()))),
     real("read_iops", |r| side(r, Direction::Read, |side| Value::Real(side.iops()))),
@@ -85,23 +86,23 @@ pub const COLUMNS: &[Column] = &[
     integer("read_latency_ns_p99", |r| latency_of(r, Direction::Read, 0.99)),
     integer("write_latency_ns_p50", |r| latency_of(r, Direction::Write, 0.5)),
     integer("write_latency_ns_p99", |r| latency_of(r, Direction::Write, 0.99)),
-    real("achieved_depth", |r| Value::Real(r.achieved_depth)),
-    integer("submitted", |r| whole(r.cpu.ios)),
-    integer("cpu_span_ns", |r| whole(r.cpu.span_ns)),
-    integer("user_ns", |r| whole(r.cpu.user_ns)),
-    integer("system_ns", |r| whole(r.cpu.system_ns)),
-    integer("machine_busy_ns", |r| whole(r.cpu.machine_busy_ns())),
+    real("achieved_depth", |r| r.known_depth().map_or(Value::Null, Value::Real)),
+    integer("submitted", |r| charged(r, |r| r.cpu.ios)),
+    integer("cpu_span_ns", |r| if tells_of_processors(r) { whole(r.cpu.span_ns) } else { Value::Null }),
+    integer("user_ns", |r| charged(r, |r| r.cpu.user_ns)),
+    integer("system_ns", |r| charged(r, |r| r.cpu.system_ns)),
+    integer("machine_busy_ns", |r| machine(r, CpuTimes::busy_ns)),
     integer("machine_user_ns", |r| machine(r, |cpu| cpu.user_ns)),
     integer("machine_system_ns", |r| machine(r, |cpu| cpu.system_ns)),
-    integer("machine_irq_ns", |r| machine(r, |cpu| cpu.irq_ns)),
-    integer("machine_softirq_ns", |r| machine(r, |cpu| cpu.softirq_ns)),
-    integer("machine_steal_ns", |r| machine(r, |cpu| cpu.steal_ns)),
+    integer("machine_irq_ns", |r| of_ours(r, || machine(r, |cpu| cpu.irq_ns))),
+    integer("machine_softirq_ns", |r| of_ours(r, || machine(r, |cpu| cpu.softirq_ns))),
+    integer("machine_steal_ns", |r| of_ours(r, || machine(r, |cpu| cpu.steal_ns))),
     integer("machine_idle_ns", |r| machine(r, |cpu| cpu.idle_ns)),
     integer("soaker_lost_ns", |r| r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| whole(soaker.lost_ns))),
     real("soaker_baseline_share", |r| {
         r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| Value::Real(soaker.baseline_share))
     }),
-    real("harness_ns_per_io", |r| Value::Real(r.harness_ns_per_io)),
+    real("harness_ns_per_io", |r| of_ours(r, || Value::Real(r.harness_ns_per_io))),
 ];
 
 /// The column that a study file of any layout calls `name`; `None` where this release does not know it.
@@ -132,17 +133,41 @@ fn whole(value: u64) -> Value {
     Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
+/// A figure that another tool may not tell.
+fn known(record: &Record, what: Unknown, figure: impl FnOnce() -> Value) -> Value {
+    if record.knows(what) { figure() } else { Value::Null }
+}
+
+/// A figure that no other tool tells.
+fn of_ours(record: &Record, figure: impl FnOnce() -> Value) -> Value {
+    if record.origin.is_none() { figure() } else { Value::Null }
+}
+
+fn charged(record: &Record, figure: fn(&Record) -> u64) -> Value {
+    known(record, Unknown::ChargedTime, || whole(figure(record)))
+}
+
+/// Whether any account of the processors is there.
+fn tells_of_processors(record: &Record) -> bool {
+    record.knows(Unknown::ChargedTime) || !record.cpu.machine.is_empty()
+}
+
 fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
-    whole(record.cpu.machine.iter().map(part).sum())
+    match record.cpu.machine.is_empty() && record.origin.is_some() {
+        true => Value::Null,
+        false => whole(record.cpu.machine.iter().map(part).sum()),
+    }
 }
 
 /// A figure of one direction; null where the workload does not go that way.
 fn side(record: &Record, direction: Direction, figure: fn(&Side<'_>) -> Value) -> Value {
-    record.side(direction).map_or(Value::Null, |side| figure(&side))
+    let side = record.side(direction).filter(|_| record.knows(Unknown::Mix));
+    side.map_or(Value::Null, |side| figure(&side))
 }
 
 fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Value {
     let latency = record.side(direction).and_then(|side| side.latency);
+    let latency = latency.filter(|_| record.knows_side_latency_at(quantile));
     latency.map_or(Value::Null, |latency| whole(latency.quantile_ns(quantile)))
 }
 

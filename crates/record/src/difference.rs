@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 17] {
+fn parts(question: &Question) -> [(&'static str, String); 18] {
     let Question {
         target,
         experiments,
@@ -29,6 +29,7 @@ fn parts(question: &Question) -> [(&'static str, String); 17] {
         engine,
         issuing,
         size,
+        spread,
         budget,
         runtime,
         repeats,
@@ -48,6 +49,7 @@ fn parts(question: &Question) -> [(&'static str, String); 17] {
         ("engine", engine.to_string()),
         ("issuing", issuing.map_or("as in the first releases".to_string(), |issuing| issuing.to_string())),
         ("size", size.map_or("not set".to_string(), |size| size.to_string())),
+        ("way the size lies", if *spread { "in pieces" } else { "one part" }.to_string()),
         ("budget", budget.to_string()),
         ("window", runtime.map_or("chosen by the planner".to_string(), |runtime| runtime.to_string())),
         ("number of repeats", repeats.to_string()),
@@ -95,6 +97,7 @@ mod tests {
             Question { engine: halfpower_spec::EngineName::Sync, ..there.clone() },
             Question { issuing: Some(halfpower_spec::Issuing::default()), ..there.clone() },
             Question { size: Some(Bytes(1)), ..there.clone() },
+            Question { spread: true, ..there.clone() },
             Question { budget: Nanos(1), ..there.clone() },
             Question { repeats: 9, ..there.clone() },
             Question { peak: Some(Rate(1e6)), ..there.clone() },

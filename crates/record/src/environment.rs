@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::PlaceIdentity;
+use crate::{ImportedFile, PlaceIdentity};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The computer.
     pub machine: Machine,
@@ -29,15 +30,21 @@ pub struct Environment {
     /// Experiments that were asked for and cannot be run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Files of other tools that the results come from; none where halfpower measured them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<ImportedFile>,
 }
 
 /// What a place offers to experiments: what their plans depend on beside the question.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {
     /// What the target is.
     pub kind: TargetKind,
     /// Bytes that offsets are drawn from.
     pub span: Bytes,
+    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Bytes>,
     /// Members of the target; 1 is a single path, 0 is not known.
     pub members: u32,
     /// Bytes that a stripe of the members lays on one before it goes on to the next; `None` of a single path.
@@ -51,7 +58,7 @@ pub struct Capabilities {
 }
 
 /// What a target is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     /// A folder, in which halfpower makes files of its own.
@@ -62,6 +69,8 @@ pub enum TargetKind {
     Device,
     /// A simulated system.
     Simulated,
+    /// Another tool's, whose results were imported.
+    Imported,
     /// Nothing, `null:`; or a study of an earlier release, which did not say.
     #[default]
     Nothing,
@@ -75,7 +84,7 @@ impl TargetKind {
 }
 
 /// An experiment, or a setting of one, that could not be run, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Which.
     pub experiment: Experiment,
@@ -97,7 +106,7 @@ impl Capabilities {
 }
 
 /// The computer.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Kernel release.
     pub kernel: String,
@@ -111,6 +120,12 @@ pub struct Machine {
     pub cpus: u32,
     /// Main memory.
     pub memory: Bytes,
+    /// Processors whose time a control group allows at once, where it allows less than `cpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// Memory that a control group allows, where that is less than `memory`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<Bytes>,
     /// The hypervisor or container it runs in, where that can be told.
     pub virtualised: Option<String>,
     /// Its name in the network; `None` where it is not known, and for studies of the first releases.
@@ -121,6 +136,16 @@ pub struct Machine {
 impl Machine {
     /// What stands for the kernel's release where time is simulated.
     pub const VIRTUAL: &str = "virtual time";
+
+    /// Processors whose time may be used at once: a control group may allow less than there are; 0 where neither is known.
+    pub fn usable_cpus(&self) -> f64 {
+        self.cpu_quota.map_or(f64::from(self.cpus), |quota| quota.min(f64::from(self.cpus.max(1))))
+    }
+
+    /// Memory that may be used: a control group may allow less than there is.
+    pub fn usable_memory(&self) -> Bytes {
+        self.memory_limit.map_or(self.memory, |limit| if self.memory.0 == 0 { limit } else { limit.min(self.memory) })
+    }
 
     /// The system in words: `Linux 6.1`, or that time is virtual; `None` where it is not known.
     pub fn system(&self) -> Option<String> {
@@ -133,7 +158,7 @@ impl Machine {
 }
 
 /// A mounted file system.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FileSystem {
     /// Its kind, such as ext4.
     pub kind: String,
@@ -144,7 +169,7 @@ pub struct FileSystem {
 }
 
 /// A block device.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Its kernel name, such as nvme0n1 (the whole device, also where the target is a partition of it).
     pub name: String,
@@ -169,7 +194,7 @@ pub struct Device {
 }
 
 /// A part of the path that has a peak advertised performance.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Its name: memory, processor, cgroup limit, link, device, ...
     pub name: String,
@@ -181,6 +206,12 @@ pub struct Level {
     pub attainable: Option<Rate>,
     /// Requests a second that it admits, where such a limit is known.
     pub pap_iops: Option<f64>,
+    /// Of members side by side: the peak of each, whose sum `pap` is. Empty for a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub member_paps: Vec<Rate>,
+    /// The same in requests a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub member_pap_iops: Vec<f64>,
     /// The only direction that it holds for, where reads and writes have limits of their own; `None` is both.
     #[serde(default)]
     pub direction: Option<Direction>,

@@ -78,13 +78,19 @@ pub enum RecordError {
     },
     /// The file cannot be made or written to.
     #[error(
-        "{path} cannot be written: {reason}; check the folder, the permissions and the free space, or name another file with --output"
+        "{path} cannot be written: {reason}; check the folder, the permissions, the free space and the quota, or name another file with --output"
     )]
     Unwritable {
         /// The file.
         path: PathBuf,
         /// What the system says.
         reason: String,
+    },
+    /// The file is no longer what its name leads to.
+    #[error("{path} was removed or replaced while it was written: nothing more is kept; measure again, or put it back")]
+    Removed {
+        /// The file.
+        path: PathBuf,
     },
     /// The same repetition of the same run is there already.
     #[error("{path} already holds this run ({run}), so the new record was not stored; use another --repeat")]
@@ -120,6 +126,9 @@ pub enum RecordError {
     },
 }
 
+/// SQLite's answer where the file that it has open has lost its name (<https://sqlite.org/rescode.html>).
+const SQLITE_READONLY_DBMOVED: i32 = 1032;
+
 impl RecordError {
     /// What SQLite says about the file at `path`, as the sentence that it amounts to.
     pub(crate) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
@@ -127,6 +136,9 @@ impl RecordError {
         let path = path.to_path_buf();
         let reason = error.to_string();
         match error.sqlite_error_code() {
+            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_READONLY_DBMOVED) => {
+                Self::Removed { path }
+            }
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
             Some(Code::CannotOpen | Code::PermissionDenied | Code::SystemIoFailure) => {
                 Self::Unreadable { path, reason }

@@ -1,7 +1,7 @@
 //! Exports records as CSV, a row a record, and as JSON with everything.
 //!
 //! Records enter, text leaves to any `Write`. The CSV has a heading line and the [`COLUMNS`] of the study file
-//! under the same names, then the target and the host; what is not known is empty. The JSON is an array of objects: `generator` (by which the
+//! under the same names, then the target, the host and, of imported records, file and result; what is not known is empty. The JSON is an array of objects: `generator` (by which the
 //! file is known for ours), the same columns, then `record` (the whole of it, histogram and series too, as the study
 //! file keeps it) and `environment`.
 
@@ -14,7 +14,7 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::{COLUMNS, Environment, Record, RecordError};
 
 /// Names of the columns that stand behind those of the study file: where a record comes from.
-const FROM: [&str; 2] = ["target", "host"];
+const FROM: [&str; 3] = ["target", "host", "origin"];
 
 /// Writes a heading line and a row for each record of `target`, with the host that its environment names.
 ///
@@ -35,7 +35,10 @@ pub fn write_csv<'a>(
             Value::Null | Value::Blob(_) => String::new(),
         });
         let host = environment.machine.hostname.clone().unwrap_or_default();
-        rows.write_record(columns.chain([target.to_string(), host]))?;
+        let origin = record.origin.as_ref();
+        let target = origin.and_then(|origin| origin.target.as_deref()).unwrap_or(target).to_string();
+        let origin = origin.map_or(String::new(), |origin| format!("{}, {}", origin.file, origin.result));
+        rows.write_record(columns.chain([target, host, origin]))?;
     }
     Ok(rows.flush()?)
 }

@@ -6,13 +6,14 @@
 //! parts submission from completion; our latency is one span, from before submission to reaping, and stands in
 //! `lat_ns` and `clat_ns`, with `slat_ns` at nothing.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pass, Workload};
 use serde_json::{Map, Value, json};
 
 use crate::fio_latency::{latency_bins, latency_object, no_latency};
-use crate::{Latency, Record, RecordError};
+use crate::{Latency, Record, RecordError, Unknown};
 
 /// One cell as a fio document of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,10 @@ struct FioJob {
     samples: Vec<f64>,
     /// Percentiles that are listed; fio's own list where it is empty.
     percentiles: Vec<f64>,
+    /// What another tool does not tell of any of the runs.
+    unknown: BTreeSet<Unknown>,
+    /// Whether latency is known at those percentiles alone.
+    only_percentiles: bool,
 }
 
 /// What a cell moved one way.
@@ -89,11 +94,20 @@ impl FioJob {
             system_ns: 0,
             samples: Vec::new(),
             percentiles: Vec::new(),
+            unknown: BTreeSet::new(),
+            only_percentiles: false,
         }
     }
 
     fn add(&mut self, record: &Record) {
         self.runs += 1;
+        if let Some(origin) = &record.origin {
+            self.unknown.extend(&origin.unknown);
+            if let Some(listed) = &origin.percentiles {
+                self.only_percentiles = true;
+                self.percentiles.clone_from(listed);
+            }
+        }
         self.elapsed_ns += record.elapsed_ns;
         self.bytes += record.bytes;
         self.ios += record.ios;
@@ -213,7 +227,9 @@ pub fn fio_documents<'a>(records: impl IntoIterator<Item = &'a Record>, target: 
     documents
 }
 
-fn document(began_unix_ms: u64, jobs: Vec<Value>) -> Value {
+fn document(began_unix_ms: u64, mut jobs: Vec<Value>) -> Value {
+    // fio's groups are what runs at the same time, and runs here come one after the other.
+    jobs.iter_mut().enumerate().for_each(|(number, job)| job["groupid"] = json!(number));
     json!({
         "fio version": concat!("halfpower-", env!("CARGO_PKG_VERSION")),
         "timestamp": began_unix_ms / 1000,
@@ -240,7 +256,7 @@ fn job(cell: &FioJob, target: &str) -> Value {
         if available_ns > 0.0 { 100.0 * spent_ns as f64 / available_ns } else { 0.0 }
     };
     let bins = latency_bins(&cell.latency);
-    json!({
+    let mut job = json!({
         "jobname": name,
         "groupid": 0,
         "error": 0,
@@ -250,7 +266,8 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "read": direction(cell, &cell.read),
         "write": direction(cell, &cell.write),
         "trim": direction(cell, &FioSide::default()),
-        "job_runtime": cell.elapsed_ns / 1_000_000,
+        // As fio counts it: the time of all threads.
+        "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
         "usr_cpu": percent(cell.user_ns),
         "sys_cpu": percent(cell.system_ns),
         "latency_ns": bins.ns,
@@ -259,7 +276,16 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "latency_depth": workload.iodepth,
         "total_err": cell.errors,
         "halfpower_runs": cell.runs,
-    })
+    });
+    let object = job.as_object_mut().expect("a job is an object");
+    let left_out: [(Unknown, &[&str]); 2] = [
+        (Unknown::ChargedTime, &["usr_cpu", "sys_cpu"]),
+        (Unknown::Latency, &["latency_ns", "latency_us", "latency_ms"]),
+    ];
+    for (what, keys) in left_out {
+        keys.iter().filter(|_| cell.unknown.contains(&what)).for_each(|key| drop(object.remove(*key)));
+    }
+    job
 }
 
 /// fio's names for the settings; all values are text, as in fio's own output.
@@ -281,6 +307,11 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         ("ioengine", engine.to_string()),
     ]
     .into_iter()
+    .filter(|(key, _)| match *key {
+        "size" => !cell.unknown.contains(&Unknown::Span),
+        "ioengine" => cell.engine != EngineName::Unknown,
+        _ => true,
+    })
     .map(|(key, value)| (key.to_string(), Value::String(value)))
     .collect();
     for (key, value) in workload.issuing.iter().flat_map(fio_issuing) {
@@ -289,7 +320,7 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     if workload.cache.durable() && workload.rw.writes() {
         options.insert("sync".to_string(), json!("dsync"));
     }
-    if workload.rw.direction().is_none() {
+    if workload.rw.direction().is_none() && !cell.unknown.contains(&Unknown::Mix) {
         options.insert("rwmixread".to_string(), json!(workload.rwmixread.to_string()));
     }
     Value::Object(options)
@@ -312,7 +343,11 @@ fn direction(cell: &FioJob, side: &FioSide) -> Value {
     let a_second = |amount: f64| if cell.elapsed_ns > 0 { amount / cell.seconds() } else { 0.0 };
     let rate = Spread::of(cell.samples.iter().map(|sample| sample * share / 1024.0));
     let requests = Spread::of(cell.samples.iter().map(|sample| sample * share / cell.workload.bs.0.max(1) as f64));
-    let latency = if ios > 0 { latency_object(latency, &cell.percentiles) } else { no_latency() };
+    let known = ios > 0 && !cell.unknown.contains(&Unknown::Latency);
+    let mut latency = if known { latency_object(latency, &cell.percentiles) } else { no_latency() };
+    if cell.only_percentiles {
+        latency.as_object_mut().expect("latency is an object").remove("bins");
+    }
     let whole = |value: f64| value.round() as u64;
     json!({
         "io_bytes": bytes,

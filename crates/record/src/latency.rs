@@ -96,6 +96,46 @@ impl Latency {
         });
     }
 
+    /// Latencies of which no more is known than these percentiles (in percent, with their latencies), both ends and the
+    /// mean: at each percentile as many as it says, none between. Where that contradicts itself, what is known last
+    /// is bent.
+    pub fn of_percentiles(count: u64, ends_ns: [u64; 2], mean_ns: f64, percentiles: &[(f64, u64)]) -> Self {
+        let rank = |percent: f64| ((percent / 100.0 * count as f64).ceil() as u64).min(count);
+        let steps = percentiles.iter().map(|(percent, value_ns)| (rank(*percent), *value_ns));
+        Self::of_steps(count, ends_ns, mean_ns, steps)
+    }
+
+    /// Latencies that another tool counted: each with how many there are of it, their ends and their mean.
+    pub fn of_bins(bins: &[(u64, u64)], ends_ns: [u64; 2], mean_ns: f64) -> Self {
+        let mut rising: Vec<(u64, u64)> = bins.to_vec();
+        rising.sort_unstable();
+        let total = rising.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        let steps = rising.iter().scan(0_u64, |below, (value_ns, count)| {
+            *below = below.saturating_add(*count);
+            Some((*below, *value_ns))
+        });
+        Self::of_steps(total, ends_ns, mean_ns, steps)
+    }
+
+    /// The latency `value_ns` up to each rank; the first is the shortest, the last the longest.
+    fn of_steps(count: u64, ends_ns: [u64; 2], mean_ns: f64, steps: impl Iterator<Item = (u64, u64)>) -> Self {
+        if count == 0 {
+            return Self::default();
+        }
+        let [min_ns, max_ns] = [ends_ns[0], ends_ns[1].max(ends_ns[0])];
+        let mut counter = LatencyCounter::default();
+        let mut below = 0;
+        let between = steps.map(|(rank, value_ns)| (rank.min(count - 1), value_ns.clamp(min_ns, max_ns)));
+        for (rank, value_ns) in std::iter::once((1, min_ns)).chain(between).chain([(count, max_ns)]) {
+            let more = rank.saturating_sub(below);
+            counter.buckets[index_of(value_ns)] += more;
+            below += more;
+        }
+        let whole = |ns: u64| u128::from(ns) * u128::from(count);
+        let sum_ns = ((mean_ns * count as f64).round() as u128).clamp(whole(min_ns), whole(max_ns));
+        Self { sum_ns, min_ns, max_ns, ..counter.latency() }
+    }
+
     /// Adds everything that `other` holds.
     pub fn merge(&mut self, other: &Self) {
         if other.index.is_empty() {
@@ -249,6 +289,30 @@ mod tests {
         counter.add(300, 3);
         counter.add(7, 1);
         assert_eq!(counter.latency(), of([300, 300, 7, 300]));
+    }
+
+    #[test]
+    fn what_another_tool_listed_comes_back_at_what_it_listed() {
+        let listed = [(50.0, 70_144), (99.0, 929_792), (99.9, 4_554_752)];
+        let latency = Latency::of_percentiles(15_225, [33_933, 8_492_598], 124_873.7, &listed);
+        for (percent, ns) in listed {
+            let found = latency.quantile_ns(percent / 100.0) as f64;
+            assert!((found / ns as f64 - 1.0).abs() < 1.0 / 128.0, "p{percent}: {found}");
+        }
+        assert_eq!((latency.count(), latency.min_ns(), latency.max_ns()), (15_225, 33_933, 8_492_598));
+        assert!((latency.mean_ns() - 124_873.7).abs() < 0.1);
+        let bins = Latency::of_bins(&[(900, 2), (100, 7), (500, 1)], [100, 900], 280.0);
+        assert_eq!((bins.count(), bins.quantile_ns(0.7), bins.quantile_ns(0.71)), (10, 100, 501));
+        // What contradicts itself is still a histogram that a study file takes.
+        let bent = [
+            Latency::of_percentiles(3, [50, 10], 1e300, &[(99.0, 5), (50.0, 90), (10.0, 7)]),
+            Latency::of_percentiles(1, [9, 9], f64::NAN, &[]),
+            Latency::of_percentiles(0, [1, 2], 1.0, &[(50.0, 1)]),
+        ];
+        for latency in bent {
+            let text = serde_json::to_string(&latency).unwrap();
+            assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), latency);
+        }
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! Two identities enter, a phrase for each part that differs leaves. What one of them does not know is no difference.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a place is known by; what cannot be told is `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlaceIdentity {
     /// The machine, as a checksum of the number that its system gave it.
@@ -17,7 +18,7 @@ pub struct PlaceIdentity {
 }
 
 /// What a member of a target is known by.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemberIdentity {
     /// Its path, absolute and without links.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use halfpower_spec::{EngineName, Run};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency};
+use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency, Origin};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Record {
     pub engine: EngineName,
     /// Bytes of the target that the offsets were drawn from.
     pub span_bytes: u64,
+    /// Bytes of the target over which these lie in pieces; `None` where they are one part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_bytes: Option<u64>,
     /// When it began, in milliseconds of Unix time; 0 in virtual time.
     pub started_unix_ms: u64,
     /// Time the run took with its preparation, on the engine's clock: what it used of the budget.
@@ -72,6 +76,9 @@ pub struct Record {
     /// Windows that were measured again for a reason, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<DiscardedWindow>,
+    /// Where it comes from; `None` for what halfpower measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
 }
 
 /// Evidence of others at work while a run was measured, over the span of its processor account. What the system
@@ -133,7 +140,7 @@ pub struct Soaker {
 }
 
 /// Bytes moved in each step of the window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Length of a step, at most 100 ms.
     pub step_ns: u64,

@@ -15,13 +15,15 @@
 //! - `Buffering` is written Y, S, H or N; `0` and `O` are read as Y;
 //! - `Time` is in seconds, as is `Clock(s)`; `FileSize` is the span that offsets were drawn from;
 //! - `Time Stamp` is `2000-06-16 12:00:00`, in UTC; any other layout is read and kept as it is;
+//! - `User(ms)` and `Kernel(ms)` are empty where another tool's results do not tell them;
+//! - a record that was read from a trace is written as the line that it was;
 //! - `Comment` is words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat.
 
 use std::io::{BufRead, Write};
 
 use halfpower_spec::{Cache, Direction, EngineName};
 
-use crate::{Record, RecordError};
+use crate::{Record, RecordError, Unknown};
 
 /// The names of the fields, as Table 8 prints them.
 pub const TRACE_FIELDS: [&str; 14] = [
@@ -64,10 +66,10 @@ pub struct TraceLine {
     pub file_size_kib: f64,
     /// Time taken, in seconds.
     pub clock_s: f64,
-    /// User mode processor time charged, in milliseconds.
-    pub user_ms: f64,
-    /// Kernel mode processor time charged, in milliseconds.
-    pub kernel_ms: f64,
+    /// User mode processor time charged, in milliseconds; `None` where it is not known.
+    pub user_ms: Option<f64>,
+    /// Kernel mode processor time charged, in milliseconds; likewise.
+    pub kernel_ms: Option<f64>,
     /// When the test was run.
     pub time_stamp: String,
     /// Anything else, without commas.
@@ -85,18 +87,18 @@ pub fn write_trace<'a>(records: impl IntoIterator<Item = &'a Record>, mut out: i
     Ok(out.flush()?)
 }
 
-/// Reads every line of a trace.
+/// Reads every line of a trace, each with its number from 1.
 ///
 /// # Errors
 /// [`RecordError::Trace`] with the line and the field that does not fit, [`RecordError::Stream`] if `input` breaks off.
-pub fn read_trace(input: impl BufRead) -> Result<Vec<TraceLine>, RecordError> {
+pub fn read_trace(input: impl BufRead) -> Result<Vec<(usize, TraceLine)>, RecordError> {
     let mut lines = Vec::new();
     for (index, text) in input.lines().enumerate() {
         let text = text?;
         if text.trim().is_empty() || (lines.is_empty() && is_heading(&text)) {
             continue;
         }
-        lines.push(TraceLine::parse(&text, index + 1)?);
+        lines.push((index + 1, TraceLine::parse(&text, index + 1)?));
     }
     Ok(lines)
 }
@@ -106,8 +108,13 @@ fn is_heading(text: &str) -> bool {
 }
 
 impl TraceLine {
-    /// A record in SQLIO's words.
+    /// A record in SQLIO's words; the very line of one that was read from a trace.
     pub fn of(record: &Record) -> Self {
+        let read_from = record.origin.as_ref().and_then(|origin| origin.line.as_ref());
+        if let Some(line) = read_from.and_then(|text| Self::parse(text, 1).ok()) {
+            return line;
+        }
+        let charged = |ns: u64| record.knows(Unknown::ChargedTime).then_some(ns as f64 / 1e6);
         let workload = &record.run.workload;
         let reads = record.read_ios * 2 >= record.ios;
         let synchronous = record.engine == EngineName::Sync && workload.iodepth == 1;
@@ -122,8 +129,8 @@ impl TraceLine {
             time_s: record.run.runtime.seconds(),
             file_size_kib: record.span_bytes as f64 / 1024.0,
             clock_s: record.seconds(),
-            user_ms: record.cpu.user_ns as f64 / 1e6,
-            kernel_ms: record.cpu.system_ns as f64 / 1e6,
+            user_ms: charged(record.cpu.user_ns),
+            kernel_ms: charged(record.cpu.system_ns),
             time_stamp: time_stamp(record.started_unix_ms / 1000),
             comment: comment(record),
         }
@@ -143,6 +150,7 @@ impl TraceLine {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
             _ => Err(wrong(at, format!("`{}` is not a number; write it like 12.5", fields[at]))),
         };
+        let known = |at: usize| if fields[at].is_empty() { Ok(None) } else { number(at).map(Some) };
         let count = |at: usize| {
             fields[at]
                 .parse()
@@ -163,8 +171,8 @@ impl TraceLine {
             time_s: number(7)?,
             file_size_kib: number(8)?,
             clock_s: number(9)?,
-            user_ms: number(10)?,
-            kernel_ms: number(11)?,
+            user_ms: known(10)?,
+            kernel_ms: known(11)?,
             time_stamp: fields[12].to_string(),
             comment: fields[13].to_string(),
         })
@@ -177,7 +185,10 @@ impl std::fmt::Display for TraceLine {
         write!(f, "{},{},", self.block_size_kib, self.outstanding_ios)?;
         write!(f, "{},{},", self.buffering.sqlio_letter(), self.threads)?;
         write!(f, "{},{},{:.6},", self.time_s, self.file_size_kib, self.clock_s)?;
-        write!(f, "{:.3},{:.3},", self.user_ms, self.kernel_ms)?;
+        for spent_ms in [self.user_ms, self.kernel_ms] {
+            spent_ms.map_or(Ok(()), |ms| write!(f, "{ms:.3}"))?;
+            f.write_str(",")?;
+        }
         write!(f, "{},{}", without_commas(&self.time_stamp), without_commas(&self.comment))
     }
 }
@@ -220,9 +231,23 @@ pub fn time_stamp(unix_s: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
+/// Seconds of Unix time of a time stamp as [`time_stamp`] writes it; `None` of any other layout.
+pub fn unix_s_of(text: &str) -> Option<u64> {
+    let digits = |range: std::ops::Range<usize>| text.get(range)?.parse::<u64>().ok();
+    let [year, month, day] = [digits(0..4)?, digits(5..7)?, digits(8..10)?];
+    let [hour, minute, second] = [digits(11..13)?, digits(14..16)?, digits(17..19)?];
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
+    let (era, of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * month + 2) / 5 + day.checked_sub(1)?;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year;
+    let seconds = days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second;
+    // What is no date of the calendar is not written again as it was.
+    (time_stamp(seconds) == text).then_some(seconds)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::time_stamp;
+    use super::{time_stamp, unix_s_of};
 
     #[test]
     fn time_stamps_are_the_calendar_s() {
@@ -237,6 +262,10 @@ mod tests {
         ];
         for (seconds, text) in cases {
             assert_eq!(time_stamp(seconds), text, "{seconds}");
+            assert_eq!(unix_s_of(text), Some(seconds), "{text}");
+        }
+        for other in ["2026-02-30 00:00:00", "6/16/00 12:00", "", "1969-12-31 23:59:59", "2026-01-01T00:00:00"] {
+            assert_eq!(unix_s_of(other), None, "{other}");
         }
     }
 }

@@ -33,11 +33,10 @@ use std::path::{Path, PathBuf};
 
 use halfpower_output::Hold;
 use halfpower_spec::{Question, Run};
-use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, Transaction, params_from_iter};
+use rusqlite::{Connection, ErrorCode};
 
 pub use self::entry::Entry;
-use self::layout::{PATIENCE_OF_HOLDER, damaged, fnv1a, insert_environment, to_sqlite};
+use self::layout::{PATIENCE_OF_HOLDER, damaged, insert_environment, insert_record};
 use crate::columns::column_named;
 use crate::difference::difference;
 use crate::{Column, Environment, LeftOut, Record, RecordError};
@@ -66,8 +65,22 @@ impl StudyFile {
     /// # Errors
     /// [`RecordError::Exists`] if there is anything of that name, [`RecordError::Unwritable`] if it cannot be made.
     pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
-        birth::create(path, question, environment)?;
+        birth::create(path, question, environment, &[])?;
         Self::resume(path, question, environment)
+    }
+
+    /// Makes the file of a study whose records are all there already; it appears whole or not at all.
+    ///
+    /// # Errors
+    /// As [`Self::create`], and [`RecordError::NotANumber`].
+    pub fn create_whole(
+        path: &Path,
+        question: &Question,
+        environment: &Environment,
+        records: &[Record],
+    ) -> Result<(), RecordError> {
+        records.iter().try_for_each(numbers_only)?;
+        birth::create(path, question, environment, records)
     }
 
     /// Opens a study to go on with it, in the environment of today, and holds it.
@@ -212,6 +225,17 @@ impl StudyFile {
         Ok(())
     }
 
+    /// Copies the study, as it is now, to a file of another name; it appears whole or not at all.
+    ///
+    /// # Errors
+    /// [`RecordError::Exists`] if there is anything of that name, [`RecordError::Unwritable`] if it cannot be made, and
+    /// what reading says.
+    pub fn copy_to_new(&mut self, path: &Path) -> Result<(), RecordError> {
+        let bytes = self.connection.serialize(rusqlite::MAIN_DB);
+        let bytes = bytes.map_err(|error| RecordError::of_sqlite(&self.path, &error))?;
+        birth::publish(path, &bytes)
+    }
+
     /// Whether the file at `path` is a study, of this release or a newer one.
     pub fn is_at(path: &Path) -> bool {
         matches!(reading::identify(path), Ok(()) | Err(RecordError::Newer { .. }))
@@ -256,6 +280,17 @@ impl StudyFile {
         &self.environments[0]
     }
 
+    /// Everything that was noted, of any time that the study was at work: some is learnt while runs are made.
+    pub fn notes(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for note in self.environments.iter().flat_map(|environment| &environment.notes) {
+            if !all.contains(note) {
+                all.push(note.clone());
+            }
+        }
+        all
+    }
+
     /// Everything that could not be measured, of any time that the study was at work.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let mut all: Vec<LeftOut> = Vec::new();
@@ -297,25 +332,6 @@ impl StudyFile {
         ))?;
         self.connection.busy_timeout(PATIENCE_OF_HOLDER)
     }
-}
-
-/// Inserts by column name: a file of an earlier layout has other columns.
-fn insert_record(
-    to: &Transaction,
-    columns: &[(String, &Column)],
-    environment: usize,
-    record: &Record,
-) -> rusqlite::Result<()> {
-    let text = serde_json::to_string(record).map_err(to_sqlite)?;
-    let sum = fnv1a(&text);
-    let names: String = columns.iter().map(|(name, _)| format!(", {name}")).collect();
-    let places = ", ?".repeat(columns.len());
-    let values = columns.iter().map(|(_, column)| (column.value)(record));
-    let values = values.chain([Value::Integer(environment as i64 + 1), Value::Text(text), Value::Integer(sum)]);
-    let sql = format!(
-        "INSERT INTO record (record_id{names}, environment_id, record, record_fnv1a) VALUES (NULL{places}, ?, ?, ?)"
-    );
-    to.prepare_cached(&sql)?.execute(params_from_iter(values)).map(drop)
 }
 
 /// JSON has no word for infinity: such a record could be written and never read again.

@@ -10,7 +10,7 @@ use halfpower_record::{Record, RecordError, StudyFile};
 use rusqlite::Connection;
 
 /// Set for the child process that appends until it is killed.
-const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
+pub const APPEND_TO: &str = "HALFPOWER_TEST_APPEND_TO";
 const COUNT: u32 = 12;
 /// Records of the study that is read while it is at work.
 const READ_MEANWHILE: u32 = 60;
@@ -25,7 +25,7 @@ fn study_bytes(count: u32) -> Vec<u8> {
 }
 
 /// What a study file gives: its records, or the sentence.
-fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
+pub fn opened(path: &Path) -> Result<Vec<Record>, RecordError> {
     StudyFile::open(path).and_then(|file| file.records())
 }
 
@@ -144,7 +144,7 @@ fn start_child(path: &Path, test: &str) -> (Child, BufReader<impl Read>) {
     (child, said)
 }
 
-fn committed(line: &str) -> Option<usize> {
+pub fn committed(line: &str) -> Option<usize> {
     line.trim().strip_prefix("committed ").and_then(|count| count.parse().ok())
 }
 

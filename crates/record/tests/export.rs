@@ -12,12 +12,13 @@ fn the_csv_has_a_row_a_record_under_the_study_file_s_names() {
     write_csv(records.iter().map(|record| (record, &here)), "/data", &mut out).unwrap();
     let mut rows = csv::Reader::from_reader(&out[..]);
     let heading: Vec<String> = rows.headers().unwrap().iter().map(str::to_string).collect();
-    assert_eq!(heading, COLUMNS.iter().map(|column| column.name).chain(["target", "host"]).collect::<Vec<_>>());
+    let from = ["target", "host", "origin"];
+    assert_eq!(heading, COLUMNS.iter().map(|column| column.name).chain(from).collect::<Vec<_>>());
     let at = |name: &str| heading.iter().position(|column| column == name).unwrap();
     let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 12);
     for (row, record) in rows.iter().zip(&records) {
-        assert_eq!((&row[at("target")], &row[at("host")]), ("/data", "alpha"));
+        assert_eq!((&row[at("target")], &row[at("host")], &row[at("origin")]), ("/data", "alpha", ""));
         assert_eq!(&row[at("seed")], record.run.seed.to_string());
         assert_eq!(&row[at("workload")], record.run.workload.to_string());
         assert_eq!(row[at("mbps")].parse(), Ok(record.mbps()));

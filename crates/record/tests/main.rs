@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod export;
 mod fio;
+mod power_loss;
 mod sample;
 mod sqlio;
 mod study_file;

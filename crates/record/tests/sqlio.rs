@@ -58,9 +58,9 @@ fn what_was_written_is_read_back() {
     let text = written(&records(48));
     let lines = read_trace(text.as_bytes()).unwrap();
     assert_eq!(lines.len(), 48);
-    let again: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let again: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     assert_eq!(again, text);
-    for (line, record) in lines.iter().zip(records(48)) {
+    for ((_, line), record) in lines.iter().zip(records(48)) {
         let exact = TraceLine::of(&record);
         assert!((line.mib_per_s - exact.mib_per_s).abs() <= 0.0005, "{line}");
         assert!((line.clock_s - exact.clock_s).abs() <= 0.5e-6, "{line}");
@@ -84,7 +84,8 @@ fn a_foreign_trace_with_a_heading_and_spaces_is_read() {
     );
     let lines = read_trace(text.as_bytes()).unwrap();
     assert_eq!(lines.len(), 1);
-    let line = &lines[0];
+    let (number, line) = &lines[0];
+    assert_eq!(*number, 3);
     assert_eq!((line.operation, line.buffering, line.outstanding_ios), (Direction::Read, Cache::Both, 0));
     assert_eq!((line.time_stamp.as_str(), line.comment.as_str()), ("6/16/00 12:00", "atlas 10k"));
 }
@@ -111,5 +112,5 @@ fn each_field_that_does_not_fit_is_named_with_its_line() {
 #[test]
 fn a_comment_with_commas_stays_one_field() {
     let line = TraceLine { comment: "a, b\nc".into(), ..TraceLine::of(&round()) };
-    assert_eq!(read_trace(line.to_string().as_bytes()).unwrap()[0].comment, "a; b c");
+    assert_eq!(read_trace(line.to_string().as_bytes()).unwrap()[0].1.comment, "a; b c");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sample::{environment, question, record, records};
-use halfpower_record::{COLUMNS, Record, RecordError, StudyFile};
+use halfpower_record::{COLUMNS, Environment, Record, RecordError, StudyFile};
 use halfpower_spec::{Bytes, Nanos, Question};
 use rusqlite::Connection;
 
@@ -114,11 +114,32 @@ fn a_study_at_work_can_be_read_as_it_is_now() {
 }
 
 #[test]
+fn what_is_learnt_while_runs_are_made_is_kept_with_what_was_known() {
+    let (_folder, path) = place();
+    let mut held = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    let learnt = Environment { notes: vec!["learnt later".to_string()], ..environment("6.1") };
+    held.go_on_in(&learnt).unwrap();
+    held.append_all(&records(1)).unwrap();
+    let notes = StudyFile::open(&path).unwrap().notes();
+    assert_eq!(notes, [environment("6.1").notes, learnt.notes].concat());
+}
+
+#[test]
 fn two_readers_may_read_at_once() {
     let (_folder, path) = place();
     study_of(&path, &records(2));
     let (one, other) = (StudyFile::open(&path).unwrap(), StudyFile::open(&path).unwrap());
     assert_eq!(one.records().unwrap(), other.records().unwrap());
+}
+
+#[test]
+fn a_study_that_is_removed_while_it_runs_says_so() {
+    let (_folder, path) = place();
+    let mut file = StudyFile::create(&path, &question(), &environment("6.1")).unwrap();
+    file.append(&record(1)).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let error = file.append(&record(2)).unwrap_err();
+    assert!(matches!(error, RecordError::Removed { .. }), "{error}");
 }
 
 #[test]

@@ -151,14 +151,23 @@ const Charts = (() => {
     };
   }
 
+  // Half of an interval, as a share of its value, from which on it says nothing.
+  const MOST_REACH = 0.5;
+  const reach = (cell) => (cell.mbps.high - cell.mbps.low) / 2 / cell.mbps.value;
+  const isKnown = (cell) => cell.runs > 1 && reach(cell) <= MOST_REACH;
+  function interval(cell) {
+    if (cell.runs < 2) return ' in a single run';
+    return isKnown(cell) ? ` (${number(cell.mbps.low)} to ${number(cell.mbps.high)})` : ', runs differ too much';
+  }
+
   function hover(cell) {
     const soaker = cell.soaker_us === null ? '' : `, soaker ${number(cell.soaker_us)} µs`;
     const bad = cell.errors + cell.short_transfers;
     const cached = cell.cached ? ', answered by a cache' : '';
-    const { value, low, high } = cell.mbps;
+    const { value } = cell.mbps;
     return [
       `<b>${size(cell.bs_bytes)}, depth ${cell.iodepth}</b> (achieved ${number(cell.achieved_depth)})`,
-      `${number(value)} MB/s (${number(low)} to ${number(high)}), ${number(cell.iops)} requests/s`,
+      `${number(value)} MB/s${interval(cell)}, ${number(cell.iops)} requests/s`,
       `p50 ${span(us(cell, 'p50'))}, p99 ${span(us(cell, 'p99'))}, longest ${span(us(cell, 'max'))}`,
       `charged ${number(cell.charged_us)} µs a request${soaker}`,
       `${cell.runs} ${cell.runs === 1 ? 'run' : 'runs'}, ${cell.engine}${cached}${bad ? `, ${bad} failed or short` : ''}`,
@@ -182,47 +191,68 @@ const Charts = (() => {
   const mean = (cell) => cell.mbps.value;
 
   // The band between the ends of the intervals along a line; a lone point has a bar instead.
-  function ribbon(line, ink, group) {
+  function ribbon(whole, ink, group) {
+    const line = whole.filter(isKnown);
     if (line.length < 2 || line.every((cell) => cell.mbps.low === cell.mbps.high)) return [];
     const back = [...line].reverse();
     return [{ ...QUIET, ...group, mode: 'lines', line: { width: 0 }, fill: 'toself', fillcolor: translucent(ink, 0.15),
       x: [...line, ...back].map((c) => c.bs_bytes), y: [...line.map((c) => c.mbps.high), ...back.map(lowEnd)] }];
   }
 
-  function depthTraces(line, depth, of, look) {
+  // How far above the fastest cell that can be believed a value may lie before it is cut off.
+  const CLIP = 1.3;
+  function limitOf(cells) {
+    const believed = cells.filter((cell) => isKnown(cell) && !cell.cached && !cell.errors).map(mean);
+    return believed.length ? CLIP * Math.max(...believed) : Infinity;
+  }
+
+  // The line of one depth; the chosen one has a ribbon, and a ring where it reaches half of its peak.
+  function depthTraces(line, depth, of, look, { chosen, limit }) {
     const i = of.depths.indexOf(depth);
     const ink = colour(look.steps, i, of.depths.length);
-    const group = { meta: { depth }, name: `depth ${depth}` };
+    const group = { meta: { depth, chosen }, name: `depth ${depth}`, opacity: chosen ? 1 : 0.55 };
     const curve = of.findings.curves.find((other) => pathOf(other) === pathOf(line[0]) && other.iodepth === depth);
-    const half = curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
+    const half = chosen && curve?.half_power_bracketed && line.find((cell) => cell.bs_bytes === curve.half_power_bs_bytes);
     const shape = SHAPES[i % SHAPES.length];
-    const bar = line.length > 1 ? {} : { error_y: { type: 'data', symmetric: false, color: ink, thickness: 1, width: 2,
-      array: along(of.sizes, line, (c) => c.mbps.high - c.mbps.value),
-      arrayminus: along(of.sizes, line, (c) => c.mbps.value - lowEnd(c)) } };
+    const symbol = (c) => (mean(c) > limit ? 'triangle-up-open' : c.steady === false ? `${shape}-open` : shape);
+    const clipped = (c) => Math.min(mean(c), limit);
+    const told = (c) => `${hover(c)}${mean(c) > limit ? '<br>above this scale' : ''}`;
     const traces = [
-      ...ribbon(line, ink, group),
-      { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(mean),
+      ...(chosen ? ribbon(line, ink, group) : []),
+      { ...QUIET, ...group, mode: 'lines', x: line.map((c) => c.bs_bytes), y: line.map(clipped),
         line: { color: ink, width: 1, dash: 'dot' } },
-      { ...group, ...bar, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, mean),
-        line: { color: ink, width: 2 },
-        marker: { color: ink, size: 6, symbol: along(of.sizes, line, (c) => (c.steady === false ? `${shape}-open` : shape)) },
-        customdata: along(of.sizes, line, hover), hovertemplate: HOVER },
+      { ...group, mode: 'lines+markers', x: of.sizes, y: along(of.sizes, line, clipped),
+        line: { color: ink, width: chosen ? 2.5 : 1.2 },
+        marker: { color: ink, size: chosen ? 7 : 5, symbol: along(of.sizes, line, symbol) },
+        customdata: along(of.sizes, line, told), hovertemplate: HOVER },
     ];
     if (half) {
-      traces.push({ ...QUIET, ...group, mode: 'markers', x: [half.bs_bytes], y: [mean(half)],
+      traces.push({ ...QUIET, ...group, mode: 'markers', x: [half.bs_bytes], y: [clipped(half)],
         marker: { symbol: 'circle-open', size: 15, color: ink, line: { width: 2 } } });
     }
     return traces;
   }
 
+  // The depth that a chart shows in full: the reader's where the path has it, else that of its highest peak
+  // among those of which most sizes were measured.
+  function chosenDepth(of, cells, limit) {
+    if (cells.some((cell) => cell.iodepth === of.chosen)) return of.chosen;
+    const sizes = (depth) => cells.filter((cell) => cell.iodepth === depth).length;
+    const most = Math.max(...cells.map((cell) => sizes(cell.iodepth)));
+    const within = cells.filter((cell) => mean(cell) <= limit && 2 * sizes(cell.iodepth) >= most);
+    return within.reduce((best, cell) => (mean(cell) > mean(best) ? cell : best), within[0] ?? cells[0]).iodepth;
+  }
+
   function throughput(of, key, look, width) {
     const cells = of.of(key);
-    const data = distinct(cells.map((cell) => cell.iodepth))
-      .flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look));
-    const all = of.findings.cells.map((cell) => cell.mbps.value);
-    const y = logAxis([...all, ...of.paps.values()], round, look, 0.06);
-    const chart = layout(look, sizeAxis(of.sizes, look, width), y, 'MB/s');
+    const limit = limitOf(cells);
+    const chosen = chosenDepth(of, cells, limit);
+    const depths = distinct(cells.map((cell) => cell.iodepth)).sort((a, b) => (a === chosen) - (b === chosen));
+    const data = depths.flatMap((depth) => depthTraces(cells.filter((cell) => cell.iodepth === depth), depth, of, look,
+      { chosen: depth === chosen, limit }));
     const pap = of.paps.get(key);
+    const y = logAxis([...cells.map((cell) => Math.min(mean(cell), limit)), ...(pap ? [pap] : [])], round, look, 0.06);
+    const chart = layout(look, sizeAxis(of.sizes, look, width), y, `MB/s; chosen: ${chosen} deep`);
     if (pap) {
       chart.shapes = [{ name: 'PAP', type: 'line', xref: 'paper', x0: 0, x1: 1, y0: pap, y1: pap,
         line: { color: look.soft, width: 1.5, dash: 'dash' } }];
@@ -356,8 +386,7 @@ const Charts = (() => {
         ...knee(line, ink, { legendgroup: String(bytes) }),
       ];
     });
-    // One scale for all, so that the charts can be held against each other.
-    const all = of.findings.cells;
+    const all = cells.filter((cell) => sizes.includes(cell.bs_bytes));
     const x = logAxis(all.map((c) => c.mbps.value), round, look, 0.06);
     const y = logAxis(all.flatMap((c) => [us(c, 'p50'), us(c, 'p99')]), roundSpan, look, 0.06);
     const chart = layout(look, { ...x, title: { text: 'MB/s', standoff: 6, font: { size: 12 } } }, y, 'latency');
@@ -395,11 +424,11 @@ const Charts = (() => {
     const ring = { symbol: 'circle-open', size: 7, color: look.soft, line: { width: 1.5 } };
     if (soaked.length) data.push(points(soaked, (c) => c.soaker_us, ring));
     data.push(points(cells, (c) => c.charged_us, { size: 5, color: look.ink, opacity: 0.7 }));
-    const values = of.findings.cells.flatMap((cell) => [cell.charged_us, cell.soaker_us ?? cell.charged_us]);
+    const values = cells.flatMap((cell) => [cell.charged_us, cell.soaker_us ?? cell.charged_us]);
     const y = logAxis(values, round, look, 0.06);
     return { data, layout: layout(look, sizeAxis(of.sizes, look, width), y, 'µs a request') };
   }
 
-  return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, sizeAxis, layout, hover, HOVER,
+  return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, roundSpan, sizeAxis, layout, hover, HOVER,
     QUIET, SHAPES, kinds: { throughput, heat, latency, cost } };
 })();

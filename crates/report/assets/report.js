@@ -1,4 +1,5 @@
-// What brings the page to life: unpacks plotly.js, draws every chart, copies settings, and makes CSV files.
+// What brings the page to life: unpacks plotly.js, draws each chart when it comes into sight, copies settings, and makes
+// CSV files.
 // On <html> it leaves how many charts are drawn (data-charts), the errors it met (data-errors), and data-ready.
 
 'use strict';
@@ -7,7 +8,7 @@
   const root = document.documentElement;
   const page = JSON.parse(document.getElementById('data').textContent);
   const of = Charts.study(page.findings);
-  const hiddenDepths = new Set();
+  of.percentiles = page.percentiles;
   const darkness = matchMedia('(prefers-color-scheme: dark)');
   const CONFIG = {
     displaylogo: false,
@@ -36,11 +37,16 @@
     return new Response(stream).text();
   }
 
-  async function loadLibrary() {
+  async function unpackLibrary() {
     const script = document.createElement('script');
     script.textContent = await unpack(document.getElementById('library').textContent);
     document.head.append(script);
     if (!window.Plotly) throw new Error('plotly.js did not start');
+  }
+  let library = null;
+  function loadLibrary() {
+    library ??= unpackLibrary();
+    return library;
   }
 
   // In print two charts stand side by side, whatever the window was; they are drawn for that width.
@@ -51,10 +57,7 @@
     const look = Charts.theme(darkness.matches && !printing);
     const width = !printing ? plot.clientWidth : figure.classList.contains('wide') ? 2 * PRINT_WIDTH : PRINT_WIDTH;
     const chart = Charts.kinds[figure.dataset.chart](of, figure.dataset.path, look, width);
-    for (const trace of chart.data) {
-      if (trace.meta && hiddenDepths.has(trace.meta.depth)) trace.visible = false;
-    }
-    Object.assign(chart.layout, printing ? { width, height: Math.min(chart.layout.height, 250) } : { width });
+    Object.assign(chart.layout, printing ? { width, height: Math.min(chart.layout.height, 220) } : { width });
     plot.querySelector('.pending')?.remove();
     await Plotly.react(plot, chart.data, chart.layout, CONFIG);
     plot.dataset.width = String(width);
@@ -62,10 +65,22 @@
   }
 
   const figures = [...document.querySelectorAll('.chart')];
+  const begun = new Set();
+  let drawn = 0;
 
-  async function drawAll() {
-    let drawn = 0;
-    for (const figure of figures) {
+  // What is out of sight is drawn when its section is opened, so that the page is there at once.
+  async function drawThese(some) {
+    const fresh = some.filter((figure) => !begun.has(figure));
+    if (!fresh.length) return;
+    fresh.forEach((figure) => begun.add(figure));
+    try {
+      await loadLibrary();
+    } catch (error) {
+      const sorry = 'This browser could not draw the chart; its numbers are in the table below.';
+      for (const place of document.querySelectorAll('.pending')) place.textContent = sorry;
+      throw error;
+    }
+    for (const figure of fresh) {
       try {
         await draw(figure);
         drawn += 1;
@@ -78,6 +93,13 @@
     }
   }
 
+  const within = (fold) => figures.filter((figure) => fold.contains(figure));
+  for (const fold of document.querySelectorAll('details.fold')) {
+    fold.addEventListener('toggle', () => {
+      if (fold.open && !printing) drawThese(within(fold)).catch(failed);
+    });
+  }
+
   // Labels are thinned by width, so a chart whose place has changed is drawn anew, not stretched.
   const widths = new ResizeObserver((entries) => {
     if (printing) return;
@@ -88,15 +110,18 @@
   });
   for (const figure of figures) widths.observe(figure.querySelector('.plot'));
 
+  // In print every chart of an open section has its place; on the screen those that were drawn before.
   function drawNow(forPrint) {
     printing = forPrint;
-    if (window.Plotly) figures.forEach((figure) => draw(figure).catch(failed));
+    if (!window.Plotly) return;
+    const shown = (figure) => (printing ? figure.offsetParent !== null : begun.has(figure));
+    figures.filter(shown).forEach((figure) => draw(figure).catch(failed));
   }
   addEventListener('beforeprint', () => drawNow(true));
   addEventListener('afterprint', () => drawNow(false));
   darkness.addEventListener('change', () => { drawNow(printing); depthButtons(); });
 
-  // --- Depths shown -------------------------------------------------------------------------------------------
+  // --- The chosen depth ---------------------------------------------------------------------------------------
 
   function depthButtons() {
     const place = document.querySelector('.depths');
@@ -107,19 +132,23 @@
       const swatch = document.createElement('i');
       swatch.style.background = Charts.colour(look.steps, i, of.depths.length);
       button.type = 'button';
-      button.setAttribute('aria-pressed', String(!hiddenDepths.has(depth)));
+      button.setAttribute('aria-pressed', String(of.chosen === depth));
       button.setAttribute('aria-label', `depth ${depth}`);
       button.append(swatch, String(depth));
-      button.addEventListener('click', () => toggleDepth(depth, button));
+      button.addEventListener('click', () => choose(depth));
       return button;
     });
     place.replaceChildren('Depth', ...buttons);
   }
 
-  function toggleDepth(depth, button) {
-    if (!hiddenDepths.delete(depth)) hiddenDepths.add(depth);
-    button.setAttribute('aria-pressed', String(!hiddenDepths.has(depth)));
-    figures.filter((figure) => figure.dataset.chart === 'throughput').forEach((figure) => draw(figure).catch(failed));
+  // The same depth again leaves the choice to each chart: the depth of its highest peak.
+  function choose(depth) {
+    of.chosen = of.chosen === depth ? null : depth;
+    document.querySelectorAll('.depths button').forEach((button, i) => {
+      button.setAttribute('aria-pressed', String(of.depths[i] === of.chosen));
+    });
+    const lines = figures.filter((figure) => figure.dataset.chart === 'throughput' && begun.has(figure));
+    lines.forEach((figure) => draw(figure).catch(failed));
   }
 
   // --- Cells as rows ------------------------------------------------------------------------------------------
@@ -164,8 +193,14 @@
 
   const details = document.getElementById('cells');
   details?.addEventListener('toggle', () => {
-    const place = details.querySelector('.scroll');
-    if (details.open && !place.firstChild) place.append(cellTable());
+    const place = details.querySelector('.cells');
+    if (!details.open || place.firstChild) return;
+    const frame = element('div', '', 'scroll');
+    frame.tabIndex = 0;
+    frame.setAttribute('role', 'region');
+    frame.setAttribute('aria-label', 'All cells');
+    frame.append(cellTable());
+    place.append(frame);
   });
 
   // --- Files and the clipboard --------------------------------------------------------------------------------
@@ -193,17 +228,32 @@
     });
   }
 
-  // The clipboard is closed to pages opened from a file in some browsers; selecting the text always works.
+  // The clipboard is closed to pages opened from a file in some browsers; the older command often is not, and to select
+  // the text always works.
+  async function write(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = document.createElement('textarea');
+      area.value = text;
+      area.className = 'shut';
+      document.body.append(area);
+      area.select();
+      const copied = document.execCommand('copy');
+      area.remove();
+      return copied;
+    }
+  }
+
   async function copy(button) {
     const code = button.closest('.copy').querySelector('code');
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = 'Copied';
-    } catch {
-      getSelection().selectAllChildren(code);
-      button.textContent = 'Selected';
-    }
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    const before = button.textContent;
+    const copied = await write(button.dataset.text ?? code.textContent);
+    if (!copied) getSelection().selectAllChildren(code);
+    button.textContent = copied ? 'Copied' : 'Selected';
+    button.focus();
+    setTimeout(() => { button.textContent = before; }, 2000);
   }
   for (const button of document.querySelectorAll('.copy button')) button.addEventListener('click', () => copy(button));
 
@@ -211,16 +261,11 @@
 
   async function start() {
     depthButtons();
-    if (figures.length) {
-      await loadLibrary();
-      await drawAll();
-    }
+    await drawThese(figures.filter((figure) => !figure.closest('details.fold:not([open])')));
+    // What will be opened or printed is then drawn without waiting.
+    if (figures.length) (window.requestIdleCallback ?? setTimeout)(() => loadLibrary().catch(failed));
   }
   start()
-    .catch((error) => {
-      failed(error);
-      const sorry = 'This browser could not draw the chart; its numbers are in the table below.';
-      for (const place of document.querySelectorAll('.pending')) place.textContent = sorry;
-    })
+    .catch(failed)
     .finally(() => { root.dataset.ready = 'yes'; });
 })();

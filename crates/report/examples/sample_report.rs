@@ -76,7 +76,7 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
     let mbps = wavering(exact, 0.02, salt);
     let charged_us = wavering(way.cost_fixed_us + way.cost_us_per_kib * bs as f64 / KIB, 0.05, salt + 1);
     let tail = 1.25 + 0.35 * f64::from(depth).log2();
-    let ns = |factor: f64| (latency_us * factor * 1e3) as u64;
+    let ns = |factor: f64| Some((latency_us * factor * 1e3) as u64);
     CellFinding {
         rw: way.rw,
         pattern: way.pattern,
@@ -97,12 +97,12 @@ fn cell(way: &Way, bs: u64, depth: u32) -> CellFinding {
             p99: ns(tail),
             p999: ns(tail * 1.6),
             max: ns(tail * 4.0),
-            mean: latency_us * 1e3,
+            mean: Some(latency_us * 1e3),
         },
-        achieved_depth: f64::from(depth) * 0.985,
-        charged_us,
+        achieved_depth: Some(f64::from(depth) * 0.985),
+        charged_us: Some(charged_us),
         soaker_us: (depth == 1 || depth == 32).then(|| wavering(charged_us * 1.24 + 0.9, 0.05, salt + 2)),
-        core_share: charged_us * mbps / bs as f64,
+        core_share: Some(charged_us * mbps / bs as f64),
         errors: 0,
         short_transfers: 0,
         cached: false,
@@ -237,7 +237,6 @@ fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
     let best = fitting.iter().copied().max_by(by_rate).expect("the disk was measured");
     let peak = best.mbps.value;
     let good = fitting.iter().copied().filter(|c| c.mbps.value >= 0.95 * peak);
-    let ms_per_mb = |c: &CellFinding| c.charged_us * 1e3 / c.bs_bytes as f64;
     let pick = good.min_by_key(|cell| cell.latency_ns.p99).expect("the peak is near itself");
     let settings = Workload {
         rw: Rw::of(pattern, rw),
@@ -252,7 +251,7 @@ fn advice(cells: &[CellFinding], pattern: Pattern, rw: Direction) -> Advice {
         settings,
         mbps: pick.mbps.value,
         share_of_peak: pick.mbps.value / peak,
-        cpu_ms_per_mb: ms_per_mb(pick),
+        cpu_ms_per_mb: pick.charged_ms_per_mb(),
         latency_ns_p99: pick.latency_ns.p99,
         best: FastestCell { cell: CellSettings::of(best), mbps: peak },
         is_best: std::ptr::eq(pick, best),
@@ -277,13 +276,12 @@ fn levels() -> Vec<LevelFinding> {
 
 fn record(cell: &CellFinding, repeat: u32) -> Record {
     let mut latency = Latency::default();
-    for ns in [cell.latency_ns.min, cell.latency_ns.p50, cell.latency_ns.p99, cell.latency_ns.max] {
-        latency.add(ns);
-    }
+    let listed = [cell.latency_ns.min, cell.latency_ns.p50, cell.latency_ns.p99, cell.latency_ns.max];
+    listed.into_iter().flatten().for_each(|ns| latency.add(ns));
     let elapsed_ns = 400_000_000;
     let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
     let ios = bytes / cell.bs_bytes;
-    let charged_ns = (cell.charged_us * 1e3) as u64 * ios;
+    let charged_ns = (cell.charged_us.unwrap_or_default() * 1e3) as u64 * ios;
     let workload = Workload {
         rw: Rw::of(cell.pattern, cell.rw),
         bs: Bytes(cell.bs_bytes),
@@ -307,7 +305,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         errors: BTreeMap::new(),
         overdue_ios: 0,
         latency,
-        achieved_depth: cell.achieved_depth,
+        achieved_depth: cell.achieved_depth.unwrap_or_default(),
         cpu: Cpu {
             span_ns: 1_000_000_000,
             ios,
@@ -319,11 +317,13 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
+        spread_bytes: None,
         cached_bytes: Some(0),
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
     }
 }
 
@@ -417,9 +417,12 @@ pub fn sample() -> (Findings, Vec<Record>) {
         cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
         advice,
         attribution: Vec::new(),
+        threads: vec![],
         warnings: warnings(),
         cells,
-        harness_ns_per_io: 118.0,
+        harness_ns_per_io: Some(118.0),
+        imported: Vec::new(),
+        beside: Vec::new(),
     };
     (findings, records)
 }

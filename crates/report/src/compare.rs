@@ -1,9 +1,41 @@
-//! Shows the comparison of two studies: in the terminal and as a page.
+//! Shows how studies differ from a baseline: in the terminal, as Markdown and as a page.
 
 mod data;
+mod many;
 mod page;
+mod parts;
 mod tables;
 mod terminal;
 
+use std::io::{self, Write};
+
+use halfpower_analyse::Comparison;
+
 pub use page::compare_html;
-pub use terminal::compare_text;
+
+use crate::Style;
+
+/// Prints comparisons with one baseline, of which there is at least one. One comparison takes a screen of forty lines
+/// at most, unless its first parts alone are longer.
+///
+/// # Errors
+/// Those of `out`.
+pub fn compare_text(comparisons: &[Comparison], style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let most = if comparisons.len() == 1 { terminal::SCREEN } else { usize::MAX };
+    parts::print(&all(comparisons), most, style, out)
+}
+
+/// Writes the same, whole, as Markdown for a pull request or an issue.
+///
+/// # Errors
+/// Those of `out`.
+pub fn compare_markdown(comparisons: &[Comparison], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    parts::print_markdown(&all(comparisons), out)
+}
+
+fn all(comparisons: &[Comparison]) -> Vec<parts::Part> {
+    match comparisons {
+        [comparison] => terminal::parts(comparison),
+        several => many::parts(several),
+    }
+}

@@ -11,12 +11,12 @@ mod terminal;
 mod words;
 
 pub use calibration::{calibrate_error_text, calibration_toml, not_fitted_text, path_text};
-pub use compare::{compare_html, compare_text};
+pub use compare::{compare_html, compare_markdown, compare_text};
 pub use environment::environment_text;
 pub use html::format::date;
 pub use html::html;
-pub use json::{compare_json, json, repeated_json};
+pub use json::{Document, compare_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
-pub use run::{run_json, run_text};
+pub use run::run_text;
 pub use terminal::{Style, terminal, terminal_full, warnings_text};
-pub use words::compare::{case as condition_case_text, signed};
+pub use words::compare::{case as condition_case_text, case_figures as condition_case_figures};

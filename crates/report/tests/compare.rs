@@ -59,6 +59,7 @@ fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
     let study = |name: &'static str, (findings, records): &'static (Findings, Vec<Record>)| StudyRecords {
         name,
         question: Box::leak(Box::new(question.clone())),
+        environment: Box::leak(Box::default()),
         findings,
         records,
     };
@@ -69,7 +70,8 @@ fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
 
 fn text(comparison: &Comparison, width: usize) -> String {
     let mut out = Vec::new();
-    halfpower_report::compare_text(comparison, &Style { width, colour: false }, &mut out).unwrap();
+    halfpower_report::compare_text(std::slice::from_ref(comparison), &Style { width, colour: false }, &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 

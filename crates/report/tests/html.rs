@@ -2,7 +2,7 @@
 
 use crate::sample_report::sample;
 use halfpower_analyse::{
-    Attribution, CellFinding, Findings, Interval, LevelId, LevelSource, Objection, StudyState, Summary, Unsteady,
+    Attribution, CellSettings, Findings, Interval, LevelId, LevelSource, Objection, StudyState, Summary, Unsteady,
     Warning,
 };
 use halfpower_record::{Machine, Record};
@@ -43,7 +43,9 @@ fn nothing() -> Findings {
         advice: Vec::new(),
         warnings: Vec::new(),
         cells: Vec::new(),
-        harness_ns_per_io: 0.0,
+        harness_ns_per_io: Some(0.0),
+        imported: vec![],
+        beside: vec![],
         ..findings
     }
 }
@@ -167,21 +169,64 @@ fn every_link_within_the_page_leads_somewhere() {
 #[test]
 fn a_study_without_records_still_makes_a_page() {
     let page = page(&nothing(), &[]);
-    assert!(page.contains("How fast is not known"));
+    assert!(page.contains("UNFINISHED 0%") && page.contains("No run is finished yet"));
     let text = page.split("<script").next().unwrap();
     assert!(!text.contains("<figure") && !text.contains("id=\"path\"") && !text.contains("NaN"));
 }
 
 #[test]
-fn the_key_figure_is_the_headlines_and_no_cell_that_nothing_rests_on() {
+fn what_lies_far_above_the_scale_is_cut_off_and_named() {
     let (mut findings, records) = sample();
-    let peak = halfpower_analyse::peak(&findings.cells, Direction::Read).unwrap().clone();
-    let faster = |mbps: f64| CellFinding { mbps: Interval { value: mbps, ..peak.mbps }, ..peak.clone() };
-    findings.cells.push(CellFinding { steady: false, ..faster(8_111.0) });
-    findings.cells.push(CellFinding { errors: 3, ..faster(8_222.0) });
-    let text = page(&findings, &records);
-    let tile = &text[text.find("Peak read").unwrap()..text.find("Peak write").unwrap()];
-    assert!(!tile.contains("8,111") && !tile.contains("8,222"), "{tile}");
+    let fastest = findings.summary.how_fast.iter().rev().find(|row| row.cell.rw == Direction::Read).unwrap().cell;
+    let place = findings.cells.iter().position(|cell| {
+        CellSettings::of(cell).path() == fastest.path() && cell.iodepth == fastest.iodepth && cell.bs_bytes == 4096
+    });
+    let ground = |page: &str| {
+        let from = page.find("<div class=\"ground\"").unwrap();
+        page[from..from + page[from..].find("<div class=\"plane\"").unwrap()].to_string()
+    };
+    let before = page(&findings, &records);
+    let cell = &mut findings.cells[place.unwrap()];
+    cell.mbps = Interval { value: 61_661.0, low: 61_661.0, high: 61_661.0 };
+    (cell.cached, cell.run_mbps) = (true, vec![61_661.0]);
+    let after = page(&findings, &records);
+    assert!(after.contains("above the scale: 61,661 MB/s at 4 KiB"), "it is named");
+    assert!(after.contains("class=\"mark clipped open\"") && !before.contains("class=\"mark clipped"));
+    assert_eq!(ground(&before), ground(&after), "and the scale stays");
+}
+
+#[test]
+fn a_figure_that_its_interval_leaves_open_is_not_shown() {
+    let (mut findings, records) = sample();
+    findings.cost[0].fixed_us = Interval { value: 12.3, low: -2_840.0, high: 6_860.0 };
+    let page = page(&findings, &records);
+    let table = &page[page.find("<caption>What it costs the processor").unwrap()..];
+    let table = &table[..table.find("</table>").unwrap()];
+    assert!(table.contains("not known") && !table.contains("2,840") && !table.contains("6,860"), "{table}");
+}
+
+#[test]
+fn every_section_is_folded_and_in_the_contents() {
+    let (findings, records) = sample();
+    let page = page(&findings, &records);
+    let contents = &page[page.find("<nav class=\"contents\"").unwrap()..];
+    let contents = &contents[..contents.find("</nav>").unwrap()];
+    let ids: Vec<&str> =
+        page.split("<section class=\"inside\" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    for wanted in
+        ["throughput", "heat", "latency", "cost", "path", "advice", "trust", "tables", "measured", "raw", "words"]
+    {
+        assert!(ids.contains(&wanted), "{wanted} is no section: {ids:?}");
+    }
+    assert!(ids.iter().all(|id| contents.contains(&format!("href=\"#{id}\""))), "{contents}");
+    assert!(
+        !page.contains("<details class=\"fold\" open") && page.matches("<details class=\"fold").count() == ids.len()
+    );
+    assert_eq!(
+        page.matches("<div class=\"scroll\"").count(),
+        page.matches("<caption>").count(),
+        "one frame for each table"
+    );
 }
 
 #[test]

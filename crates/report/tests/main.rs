@@ -4,8 +4,10 @@
 mod built;
 mod chromium;
 mod compare;
+mod first_page;
 mod html;
 mod html_charts;
+mod issuing;
 mod json;
 mod sample;
 #[path = "../examples/sample_report.rs"]

@@ -10,6 +10,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::built::{disk, normal, record_at, study};
+use crate::first_page::assert_page_agrees;
 use crate::text::assert_golden;
 
 /// Lines of a screen, with the one that names the files.
@@ -61,7 +62,7 @@ fn witnessed(mut records: Vec<Record>, device_share: f64) -> Vec<Record> {
 
 const DISK: &str = "fixed=80us,rate=500MB/s,disks=4,shared=1600MB/s,noise=2%,cpu_fixed=6us,cpu_per_kib=15ns";
 
-fn quiet() -> StudyFindings {
+pub fn quiet_study() -> (StudyFindings, Vec<Record>) {
     let mut records = study(&disk(DISK), &question());
     let durable: Vec<Record> = records
         .iter()
@@ -75,7 +76,12 @@ fn quiet() -> StudyFindings {
         })
         .collect();
     records.extend(durable);
-    analyse(&question(), &environment(), &witnessed(records, 1.0))
+    let records = witnessed(records, 1.0);
+    (analyse(&question(), &environment(), &records), records)
+}
+
+fn quiet() -> StudyFindings {
+    quiet_study().0
 }
 
 fn noisy() -> StudyFindings {
@@ -188,6 +194,7 @@ fn printed(study: &StudyFindings, width: usize) -> String {
 
 /// The screen of a study: as it was at 80 and 120 columns, never too wide or too long, and with its state on top.
 fn assert_screen(name: &str, state: &str, study: &StudyFindings) {
+    assert_page_agrees(state, study, &printed(study, 220));
     for width in [80, 120] {
         let text = printed(study, width);
         assert!(text.lines().next().unwrap().ends_with(state), "{text}");
@@ -264,6 +271,21 @@ fn a_study_with_a_single_run_a_cell() {
 #[test]
 fn a_study_of_which_every_request_failed() {
     assert_screen("failed", "FAILED", &failed());
+}
+
+#[test]
+fn a_noisy_study_of_single_runs_gives_no_advice() {
+    let question = Question { repeats: 1, ..question() };
+    let advised = |device_share: f64| {
+        let records = witnessed(study(&disk(DISK), &question), device_share);
+        let study = analyse(&question, &environment(), &records);
+        let text = printed(&study, 120);
+        let state = if text.contains("NOISY") { "NOISY" } else { "QUIET" };
+        assert_page_agrees(state, &study, &printed(&study, 220));
+        (state, text.contains("copy, reading"), text.contains("single runs of a noisy study"))
+    };
+    assert_eq!(advised(1.0), ("QUIET", true, false));
+    assert_eq!(advised(1.2), ("NOISY", false, true));
 }
 
 #[test]

@@ -88,9 +88,13 @@ impl Faults {
         self.stall = share(text).map_err(|error| error.within(value, 0))?;
         let Some(time) = time else { return Ok(()) };
         let at = text.len() + 1;
-        self.stall_time = time.parse().map_err(|error: ParseError| error.within(value, at))?;
-        if self.stall_time == Nanos(0) || self.stall_time > LONGEST_STALL {
+        let time: Nanos = time.parse().map_err(|error: ParseError| error.within(value, at))?;
+        if time == Nanos(0) || time > LONGEST_STALL {
             return Err(ParseError::new(value, at, format!("a stall takes up to {LONGEST_STALL}, and some time")));
+        }
+        // Where nothing stalls the time means nothing, and is not written either.
+        if self.stall > 0.0 {
+            self.stall_time = time;
         }
         Ok(())
     }
@@ -128,6 +132,8 @@ mod tests {
         assert_eq!(faults.stall_time, Nanos(20_000_000));
         assert!(disk.to_string().ends_with(",seed=3,errors=0.01,stall=0.005:20ms,lost=0.25"), "{disk}");
         assert_eq!(SimulatedDisk::from_constants(&disk.to_string()), Ok(disk));
+        let never = SimulatedDisk::from_constants("errors=1%,stall=0%:10s").unwrap();
+        assert_eq!(SimulatedDisk::from_constants(&never.to_string()), Ok(never));
         let without = SimulatedDisk::from_constants("seed=3").unwrap();
         assert!(!without.faults.any() && without.to_string().ends_with(",seed=3"), "{without}");
     }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
@@ -20,7 +21,7 @@ words! {
 
 /// How requests are handed to the kernel. A workload without it is one of the first releases: huge pages for buffers of
 /// 256 KiB and more, and one call for all requests that could go out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Issuing {
     /// Memory of the buffers.
     pub iomem: IoMem,

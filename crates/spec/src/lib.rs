@@ -11,6 +11,7 @@ mod quantity;
 mod question;
 mod random_distribution;
 mod simulated;
+mod spread;
 mod system;
 mod target;
 mod words;
@@ -25,6 +26,7 @@ pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
 pub use simulated::SimulatedDisk;
+pub use spread::Spread;
 pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
 pub use words::{

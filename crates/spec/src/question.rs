@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
@@ -64,17 +65,17 @@ impl Experiment {
         self == Self::Credit
     }
 
-    /// The one of these two that walks this order.
+    /// The one of these two that walks this order; the first for an order that is not known, which no plan has.
     pub fn walking(pattern: Pattern) -> Self {
         match pattern {
-            Pattern::Sequential => Self::Sequential,
+            Pattern::Sequential | Pattern::Unknown => Self::Sequential,
             Pattern::Random => Self::Random,
         }
     }
 }
 
 /// What a study is to find out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// The target, in its canonical text.
     pub target: String,
@@ -97,6 +98,9 @@ pub struct Question {
     pub issuing: Option<Issuing>,
     /// Bytes of the target that are used; `None` takes 1 GiB of a folder, and all of a file or a device.
     pub size: Option<Bytes>,
+    /// Whether these bytes lie in pieces over all of the target.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spread: bool,
     /// Time that the whole study may take.
     pub budget: Nanos,
     /// Length of every window; `None` lets the planner choose.
@@ -130,6 +134,7 @@ impl Question {
             engine: EngineName::Auto,
             issuing: None,
             size: None,
+            spread: false,
             budget: Nanos(120_000_000_000),
             runtime: None,
             repeats: 3,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::quantity::share;
-use crate::{Bytes, Faults, Nanos, ParseError, Rate};
+use crate::{Bytes, Faults, Nanos, ParseError, Rate, Switch};
 
 /// The constants of a simulated storage path. `model` says how they become completions.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ pub struct SimulatedDisk {
     pub cpu_per_kib: Nanos,
     /// Share of that processor time which is charged to nobody (interrupts, kernel threads).
     pub unseen: f64,
+    /// Whether a thread's requests wait for the processor time of those before them, as they do on one core.
+    pub core_bound: bool,
     /// Processors of the host.
     pub cpus: u32,
     /// Bytes the path holds.
@@ -65,6 +67,7 @@ impl Default for SimulatedDisk {
             cpu_fixed: Nanos(5_000),
             cpu_per_kib: Nanos(50),
             unseen: 0.25,
+            core_bound: false,
             cpus: 2,
             size: Bytes(1 << 30),
             seed: 1,
@@ -75,7 +78,7 @@ impl Default for SimulatedDisk {
 
 /// The keys as they are written, each with the text of its value.
 const KEYS: &str = "fixed, rate, disks, shared, iops, credit, credit_ios, slice, noise, jitter, correlation, cpu_fixed, \
-     cpu_per_kib, unseen, cpus, size, seed";
+     cpu_per_kib, unseen, core_bound, cpus, size, seed";
 
 /// The longest slice of a limit.
 const MOST_SLICE: Nanos = Nanos(10_000_000_000);
@@ -146,6 +149,7 @@ impl SimulatedDisk {
             "cpu_fixed" => self.cpu_fixed = value.parse()?,
             "cpu_per_kib" => self.cpu_per_kib = value.parse()?,
             "unseen" => self.unseen = share(value)?,
+            "core_bound" => self.core_bound = value.parse::<Switch>()? == Switch::On,
             "cpus" => self.cpus = whole(value)?,
             "size" => self.size = value.parse()?,
             "seed" => self.seed = whole(value)?,
@@ -226,6 +230,9 @@ impl fmt::Display for SimulatedDisk {
         }
         write!(f, ",noise={},jitter={},correlation={}", self.noise, self.jitter, self.correlation)?;
         write!(f, ",cpu_fixed={},cpu_per_kib={},unseen={}", self.cpu_fixed, self.cpu_per_kib, self.unseen)?;
+        if self.core_bound {
+            write!(f, ",core_bound=on")?;
+        }
         write!(f, ",cpus={},size={},seed={}{}", self.cpus, self.size, self.seed, self.faults)
     }
 }

@@ -8,19 +8,28 @@ use serde::{Deserialize, Serialize};
 use crate::ParseError;
 
 /// Declares an enum whose variants have exactly one spelling, in flags, files and output alike.
+///
+/// Variants after `never asked for:` stand in files and output alone: no flag takes them, and no list has them.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal: $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)?
+        $(; never asked for: $($(#[$hdoc:meta])* $hidden:ident = $hidden_word:literal),+ $(,)?)?) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant,)+
+            $($($(#[$hdoc])* #[serde(rename = $hidden_word)] $hidden,)+)?
+        }
 
         impl $name {
-            /// Every value, in its usual order.
+            /// Every value that can be asked for, in its usual order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The word for it.
             pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+                match self {
+                    $(Self::$variant => $word,)+
+                    $($(Self::$hidden => $hidden_word,)+)?
+                }
             }
         }
 
@@ -55,6 +64,9 @@ words! {
     Pattern, "pattern":
     Sequential = "sequential",
     Random = "random",
+    ; never asked for:
+    /// Not told by the tool that measured it.
+    Unknown = "unknown",
 }
 
 words! {
@@ -66,6 +78,13 @@ words! {
     Randwrite = "randwrite",
     Mixed = "rw",
     Randmixed = "randrw",
+    ; never asked for:
+    /// Reads in an order that the tool that measured them does not tell.
+    UnknownRead = "read-unknown",
+    /// Writes in such an order.
+    UnknownWrite = "write-unknown",
+    /// Both in such an order.
+    UnknownMixed = "rw-unknown",
 }
 
 words! {
@@ -117,6 +136,9 @@ words! {
     Mmap = "mmap",
     /// No storage at all: the processors' own loops over memory (the kernels of `memory`).
     Memory = "memory",
+    ; never asked for:
+    /// Another tool's own way of issuing them, or one that it does not tell.
+    Unknown = "unknown",
 }
 
 words! {
@@ -236,6 +258,8 @@ impl Rw {
             (Pattern::Sequential, Direction::Write) => Self::Write,
             (Pattern::Random, Direction::Read) => Self::Randread,
             (Pattern::Random, Direction::Write) => Self::Randwrite,
+            (Pattern::Unknown, Direction::Read) => Self::UnknownRead,
+            (Pattern::Unknown, Direction::Write) => Self::UnknownWrite,
         }
     }
 
@@ -244,15 +268,16 @@ impl Rw {
         match self {
             Self::Read | Self::Write | Self::Mixed => Pattern::Sequential,
             Self::Randread | Self::Randwrite | Self::Randmixed => Pattern::Random,
+            Self::UnknownRead | Self::UnknownWrite | Self::UnknownMixed => Pattern::Unknown,
         }
     }
 
     /// The way its bytes go; `None` where they go both ways.
     pub fn direction(self) -> Option<Direction> {
         match self {
-            Self::Read | Self::Randread => Some(Direction::Read),
-            Self::Write | Self::Randwrite => Some(Direction::Write),
-            Self::Mixed | Self::Randmixed => None,
+            Self::Read | Self::Randread | Self::UnknownRead => Some(Direction::Read),
+            Self::Write | Self::Randwrite | Self::UnknownWrite => Some(Direction::Write),
+            Self::Mixed | Self::Randmixed | Self::UnknownMixed => None,
         }
     }
 
@@ -265,7 +290,7 @@ impl Rw {
 impl EngineName {
     /// Whether it carries requests to storage that is really there.
     pub fn is_for_storage(self) -> bool {
-        !matches!(self, Self::Auto | Self::Null | Self::Simulated | Self::Memory)
+        !matches!(self, Self::Auto | Self::Null | Self::Simulated | Self::Memory | Self::Unknown)
     }
 
     /// Whether it carries out one request after the other, whatever the depth.
@@ -315,6 +340,7 @@ mod tests {
         for rw in Rw::ALL {
             assert_eq!(rw.word().parse::<Rw>().as_ref(), Ok(rw));
         }
+        assert!("unknown".parse::<Pattern>().is_err() && "read-unknown".parse::<Rw>().is_err());
         assert!("sequental".parse::<Pattern>().unwrap_err().to_string().contains("sequential, random"));
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Arrivals, Bytes, Cache, EngineName, Experiment, Issuing, Nanos, Pass, Rw, WorkloadOptions};
 
 /// One combination of settings; measured several times, it is a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Access pattern.
     pub rw: Rw,
@@ -37,7 +38,7 @@ pub struct Workload {
 }
 
 /// Requests that come at a rate of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Arrival {
     /// Requests a second, on the average.
     pub iops: u64,
@@ -92,7 +93,7 @@ impl fmt::Display for Workload {
 }
 
 /// One run: a workload of an experiment, measured once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// The plan it belongs to; `None` for `halfpower run`.
     pub experiment: Option<Experiment>,

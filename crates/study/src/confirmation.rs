@@ -47,13 +47,19 @@ fn confirming(paths: &[(usize, &ObservedPath)]) -> Vec<CellId> {
     paths.iter().flat_map(of_path).collect()
 }
 
-/// The cell of direct writes that plain runs found fastest: of those to be confirmed, or else of all.
-pub(crate) fn chosen_direct_write(paths: &[ObservedPath]) -> Option<CellId> {
-    let direct = |path: &&ObservedPath| path.direction == Direction::Write && path.cache.direct();
-    let writes: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| direct(path)).collect();
+/// The direct cell of a direction that plain runs found fastest: of those to be confirmed, or else of all.
+pub(crate) fn chosen_direct(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
+    let is_it = |path: &&ObservedPath| path.direction == direction && path.cache.direct();
+    let direct: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_it(path)).collect();
     let rate = |name: &CellId| paths[name.0].rates[name.1].log;
-    let confirmed = confirming(&writes).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
-    confirmed.or_else(|| peak(&writes))
+    let confirmed = confirming(&direct).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    confirmed.or_else(|| peak(&direct))
+}
+
+/// The direct cell of a direction that plain runs found fastest so far.
+pub(crate) fn direct_peak(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
+    let direct = |path: &&ObservedPath| path.direction == direction && path.cache.direct();
+    peak(&paths.iter().enumerate().filter(|(_, path)| direct(path)).collect::<Vec<_>>())
 }
 
 fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {

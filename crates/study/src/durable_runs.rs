@@ -7,6 +7,7 @@ use halfpower_record::Environment;
 use halfpower_spec::{Cache, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
 
 use crate::seeds::seeded;
+use crate::slices::Slices;
 
 /// Durable runs of the cell.
 const RUNS: u32 = 5;
@@ -14,12 +15,17 @@ const RUNS: u32 = 5;
 const RUNTIME: Nanos = Nanos(500_000_000);
 /// The largest share of the budget that they may take.
 const SHARE: f64 = 0.04;
+/// The same where windows hold the slices of a limit, and runs that are made all the same.
+const SLICES_SHARE: f64 = 0.15;
+const FEWEST_RUNS: u32 = 2;
 
 /// The durable runs of one study.
 #[derive(Debug, Clone)]
 pub(crate) struct DurableRuns {
     seed: u64,
     runtime: Nanos,
+    /// Whether the question asks for the length of windows.
+    fixed: bool,
     /// Runs that the study makes; 0 where the question or the target leaves no room for them.
     wanted: u32,
     done: u32,
@@ -36,7 +42,22 @@ impl DurableRuns {
             && !question.cache.contains(&Cache::None);
         let runtime =
             question.runtime.unwrap_or(RUNTIME.min(Nanos((question.budget.0 as f64 * SHARE) as u64 / u64::from(RUNS))));
-        Self { seed: question.seed, runtime, wanted: if is_hardware && asks { RUNS } else { 0 }, done: 0 }
+        let fixed = question.runtime.is_some();
+        Self { seed: question.seed, runtime, fixed, wanted: if is_hardware && asks { RUNS } else { 0 }, done: 0 }
+    }
+
+    /// Lets the windows hold the slices of a limit on writes, in fewer runs where the budget does not hold all; what they
+    /// then take beyond what was reserved.
+    pub fn limit_in_slices(&mut self, slices: Slices, budget: Nanos) -> Nanos {
+        let (before, usual) = (self.left().0, self.runtime);
+        let window = slices.window(usual, None, 0.0, budget);
+        if self.fixed || window <= usual || self.done > 0 {
+            return Nanos(0);
+        }
+        self.runtime = window;
+        let affordable = (budget.0 as f64 * SLICES_SHARE / window.0 as f64) as u32;
+        self.wanted = self.wanted.min(affordable.max(FEWEST_RUNS));
+        Nanos(self.left().0.saturating_sub(before))
     }
 
     /// What they take of the budget.
@@ -95,6 +116,26 @@ mod tests {
         }
         assert_eq!(seeds.len(), RUNS as usize);
         assert_eq!(DurableRuns::new(&Question::about("/"), &on(TargetKind::Folder)).next(None), None);
+    }
+
+    #[test]
+    fn windows_hold_the_slices_of_a_limit_in_fewer_runs() {
+        let question = Question { budget: Nanos(20_000_000_000), ..Question::about("/") };
+        let mut durable = DurableRuns::new(&question, &on(TargetKind::Folder));
+        let limit = halfpower_record::Level {
+            name: "cgroup limit".to_string(),
+            pap: Some(halfpower_spec::Rate(20e6)),
+            ..halfpower_record::Level::default()
+        };
+        let environment = Environment { levels: vec![limit], ..on(TargetKind::Folder) };
+        let slices = Slices::advertised(&environment, Direction::Write, halfpower_spec::Bytes(4096)).unwrap();
+        let before = durable.reserved();
+        let more = durable.limit_in_slices(slices, question.budget);
+        let chosen = Some((Experiment::Sequential, Workload { rw: halfpower_spec::Rw::Write, ..Workload::default() }));
+        assert!(durable.next(chosen).unwrap().runtime >= Nanos(650_000_000), "six slices and a half at least");
+        assert!(durable.wanted < RUNS && durable.wanted >= FEWEST_RUNS, "{}", durable.wanted);
+        assert_eq!(durable.reserved().0, before.0 + more.0);
+        assert_eq!(durable.limit_in_slices(slices, question.budget), Nanos(0), "it is known by now");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tells whether a study has come to its end, from its file alone.
 
-use halfpower_record::{LeftOut, RecordError, StudyFile};
+use halfpower_record::{LeftOut, RecordError, StudyFile, TargetKind};
 use halfpower_spec::Run;
 
 use crate::planner::Step;
@@ -39,7 +39,8 @@ pub fn finished(file: &StudyFile) -> Result<Option<u64>, RecordError> {
 /// # Errors
 /// Where the file cannot be read.
 pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
-    if finished(file)?.is_some() {
+    // Another tool's results end where they end.
+    if file.environment().capabilities.kind == TargetKind::Imported || finished(file)?.is_some() {
         return Ok(None);
     }
     let mut program = StudyProgram::new(file.question(), file.environment());

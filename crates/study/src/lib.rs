@@ -1,11 +1,15 @@
 //! Conducts many runs as one study: decides what is measured next, until the question is answered or the budget spent.
 
+#[cfg(test)]
+#[path = "../../analyse/tests/built/mod.rs"]
+mod built;
 mod candidates;
 mod confirmation;
 mod deciding_cells;
 mod durable_runs;
 mod finished;
 mod fixed_plan;
+mod issuing_runs;
 mod kriging;
 mod observation;
 mod observed_cell;
@@ -18,6 +22,7 @@ mod shown_cells;
 mod slices;
 mod study_loop;
 mod study_program;
+mod thread_runs;
 mod window_length;
 
 pub use finished::{finished, unfinished_share};

@@ -270,6 +270,11 @@ impl ObservedPath {
         self.slices.is_some()
     }
 
+    /// That limit.
+    pub fn slices(&self) -> Option<Slices> {
+        self.slices
+    }
+
     fn expectation(&self, cell: usize, threads: u32) -> Expectation {
         let (depth, bs) = self.settings(cell);
         let deepest = self.of_depth(self.depths.len() - 1);

@@ -9,10 +9,11 @@
 use std::collections::BTreeSet;
 
 use halfpower_record::Environment;
-use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Question, Run, Workload};
+use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
 use crate::candidates::{RunCandidate, candidates};
 use crate::confirmation;
+use crate::deciding_cells::{CellId, half_power};
 use crate::observation::Observation;
 use crate::observed_cell::by_pass;
 use crate::observed_path::ObservedPath;
@@ -32,6 +33,10 @@ const EXPLORING_SHARE: f64 = 0.6;
 const FEW_SHARE: f64 = 0.05;
 /// The share after which what was chosen so far is confirmed, whatever else is wanted.
 const CHOOSING_SHARE: f64 = 0.65;
+/// The share after which the fastest cells are believed to be them.
+const PEAK_SHARE: f64 = 0.4;
+/// The share after which what is chosen by then is also issued in other ways.
+const ISSUING_SHARE: f64 = 0.7;
 /// How much longer than a plain run one beside the soaker is taken to be, until one was seen.
 const SOAKER_LENGTH: f64 = 1.5;
 
@@ -201,9 +206,78 @@ impl Planner {
 
     /// The cell that stands for direct writes, where one was chosen to be confirmed.
     pub(crate) fn chosen_direct_write(&self) -> Option<(Experiment, Workload)> {
-        let (path, cell) = confirmation::chosen_direct_write(&self.paths)?;
+        let (path, cell) = confirmation::chosen_direct(&self.paths, Direction::Write)?;
         let run = self.paths[path].run(&self.question, cell, Pass::Plain, 0);
         Some((self.paths[path].experiment, run.workload))
+    }
+
+    /// The direct cells whose ways of issuing are worth a look: the fastest of each direction, the smallest block at half
+    /// of the chief one's rate, and the deepest smallest block. None before enough was seen.
+    pub(crate) fn issuing_cells(&self) -> Vec<Workload> {
+        let is_early = (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * ISSUING_SHARE;
+        if is_early && self.next() != Step::Answered {
+            return Vec::new();
+        }
+        let mut cells: Vec<CellId> = Vec::new();
+        for direction in Direction::ALL {
+            let Some(peak) = confirmation::chosen_direct(&self.paths, *direction) else { continue };
+            let is_chief = cells.is_empty();
+            cells.push(peak);
+            if is_chief {
+                cells.extend(self.half_power_beside(peak));
+                cells.extend(self.deepest_smallest(*direction));
+            }
+        }
+        let mut workloads: Vec<Workload> = Vec::new();
+        for (path, cell) in cells {
+            let workload = self.paths[path].run(&self.question, cell, Pass::Plain, 0).workload;
+            if !workloads.contains(&workload) {
+                workloads.push(workload);
+            }
+        }
+        workloads
+    }
+
+    /// The smallest block at half of the rate of a cell, at its depth.
+    fn half_power_beside(&self, (number, peak): CellId) -> Option<CellId> {
+        let path = &self.paths[number];
+        let curve = half_power(path, peak / path.sizes.len())?;
+        path.cells[curve.reached].sound().then_some((number, curve.reached))
+    }
+
+    /// The deepest cell of the smallest block, at random where such was measured.
+    fn deepest_smallest(&self, direction: Direction) -> Option<CellId> {
+        let of_path = |(number, path): (usize, &ObservedPath)| {
+            let cell = path.cell_at(path.depths.len() - 1, 0);
+            let is_it = path.direction == direction && path.cache.direct() && path.cells[cell].sound();
+            is_it.then_some((path.pattern, (number, cell)))
+        };
+        let found = self.paths.iter().enumerate().filter_map(of_path);
+        found.max_by_key(|(pattern, _)| *pattern == Pattern::Random).map(|(_, cell)| cell)
+    }
+
+    /// The limit in slices on direct requests of a direction, where one is known.
+    pub(crate) fn slices(&self, direction: Direction) -> Option<Slices> {
+        let mut direct = self.paths.iter().filter(|path| path.direction == direction && path.cache.direct());
+        direct.find_map(ObservedPath::slices)
+    }
+
+    /// Takes note of time that other runs took of the walks' budget.
+    pub(crate) fn charge(&mut self, spent: Nanos) {
+        self.costs.spent_ns += spent.0;
+    }
+
+    /// The fastest cell of each direction so far, once enough was seen to believe it, with the window of its runs.
+    pub(crate) fn peaks(&self) -> Vec<(Experiment, Workload, Nanos)> {
+        if (self.costs.spent_ns as f64) < self.question.budget.0 as f64 * PEAK_SHARE {
+            return Vec::new();
+        }
+        let of_direction = |direction: &Direction| {
+            let (path, cell) = confirmation::direct_peak(&self.paths, *direction)?;
+            let run = self.paths[path].run(&self.question, cell, Pass::Plain, 0);
+            Some((self.paths[path].experiment, run.workload, run.runtime))
+        };
+        Direction::ALL.iter().filter_map(of_direction).collect()
     }
 
     /// Whether the time has come to confirm what was chosen so far.

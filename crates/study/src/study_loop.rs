@@ -108,6 +108,8 @@ pub fn conduct(
                 None => return Err(error.into()),
             },
         };
+        // What was learnt while the run was made stands in the file too.
+        file.go_on_in(backend.environment())?;
         file.append(&record)?;
         observer.ended(&record);
         program.observe(&record);

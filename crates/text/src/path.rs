@@ -4,7 +4,8 @@ use halfpower_spec::{Cache, Direction, Pattern};
 
 /// A path in words, such as `random direct read`.
 pub fn path_words(pattern: Pattern, cache: Cache, rw: Direction) -> String {
-    format!("{pattern} {} {rw}", cache_word(cache))
+    let order = if pattern == Pattern::Unknown { "order unknown," } else { pattern.word() };
+    format!("{order} {} {rw}", cache_word(cache))
 }
 
 /// The cache setting as an adjective.

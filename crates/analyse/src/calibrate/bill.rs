@@ -9,9 +9,9 @@ use crate::fit::fit_line;
 use crate::path::MeasuredPath;
 use crate::{Bound, CellFinding, Cost, PathSettings};
 
-pub(super) fn add(fit: &mut Fit, path: &MeasuredPath<'_>, costs: &[Cost]) {
-    let cells: Vec<&CellFinding> = path.usable().filter(|cell| cell.charged_us > 0.0).collect();
-    charged(fit, &cells);
+pub(super) fn add<'a>(fit: &mut Fit, path: &'a MeasuredPath<'a>, costs: &[Cost]) {
+    let known = |cell: &'a CellFinding| Some((cell, cell.charged_us.filter(|us| *us > 0.0)?));
+    charged(fit, &path.usable().filter_map(known).collect::<Vec<_>>());
     let of = |bound| {
         let of_cost = |cost: &Cost| PathSettings { pattern: cost.pattern, rw: cost.rw, cache: cost.cache };
         let here = |cost: &&Cost| of_cost(cost) == path.settings && cost.bound == bound;
@@ -27,24 +27,24 @@ pub(super) fn add(fit: &mut Fit, path: &MeasuredPath<'_>, costs: &[Cost]) {
     }
 }
 
-fn charged(fit: &mut Fit, cells: &[&CellFinding]) {
-    let mut depths: Vec<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+/// From cells with their charge a request, in microseconds.
+fn charged(fit: &mut Fit, cells: &[(&CellFinding, f64)]) {
+    let mut depths: Vec<u32> = cells.iter().map(|(cell, _)| cell.iodepth).collect();
     depths.sort_unstable();
     depths.dedup();
     let line_at = |depth: u32| {
-        let here = cells.iter().filter(|cell| cell.iodepth == depth);
-        let points: Vec<(f64, f64)> = here.map(|cell| (cell.bs_bytes as f64 / 1024.0, cell.charged_us)).collect();
+        let here = cells.iter().filter(|(cell, _)| cell.iodepth == depth);
+        let points: Vec<(f64, f64)> = here.map(|(cell, us)| (cell.bs_bytes as f64 / 1024.0, *us)).collect();
         fit_line(&points).map(|line| (depth, points.len(), line))
     };
     let Some((deepest, count, line)) = depths.iter().rev().find_map(|depth| line_at(*depth)) else {
         fit.remarks.insert("charged_us", Remark::ChargeUnknown);
         return;
     };
-    let beyond = |cell: &&&CellFinding| cell.iodepth < deepest;
     let mut waits: Vec<f64> = cells
         .iter()
-        .filter(beyond)
-        .map(|cell| (cell.charged_us - line.at(cell.bs_bytes as f64 / 1024.0)) * f64::from(cell.iodepth))
+        .filter(|(cell, _)| cell.iodepth < deepest)
+        .map(|(cell, us)| (us - line.at(cell.bs_bytes as f64 / 1024.0)) * f64::from(cell.iodepth))
         .collect();
     waits.sort_by(f64::total_cmp);
     (fit.constants.charged_us, fit.constants.charged_us_per_kib) = (line.intercept, line.slope);

@@ -1,7 +1,11 @@
 //! Counts changes from one study to another, with their intervals.
 
 use super::comparison::{CellComparison, Change};
+use super::pairs::Figure;
 use super::spread::Estimate;
+
+/// Probability of calling two studies of one system different.
+const ERROR: f64 = 0.05;
 
 /// A logarithm of a ratio as a change in percent.
 pub(crate) fn log_percent(log_ratio: f64) -> f64 {
@@ -32,14 +36,45 @@ impl Change {
             percent: log_percent(log_b - log_a),
             low_percent: estimate.map(|one| log_percent(one.log_ratio - one.reach())),
             high_percent: estimate.map(|one| log_percent(one.log_ratio + one.reach())),
+            b_low: None,
+            b_high: None,
             p: estimate.map(|one| one.chance()),
+            others_used_the_disk: false,
             different: false,
         }
+    }
+
+    /// The same with the 95% interval of the figure in B, whose logarithm is known by `reach` either way.
+    pub(crate) fn with_reach_of_b(self, reach: Option<f64>) -> Self {
+        let end = |reach: f64| self.b * reach.exp();
+        Self { b_low: reach.map(|reach| end(-reach)), b_high: reach.map(end), ..self }
+    }
+
+    /// The same, where others may have used the disk in A, in B or in both: they can only have made it worse.
+    pub(crate) fn beside_others(self, figure: Figure, [in_a, in_b]: [bool; 2]) -> Self {
+        let b_is_worse = match figure {
+            Figure::Throughput => self.b < self.a,
+            Figure::P50 | Figure::P99 => self.b > self.a,
+            // The time of others is not charged.
+            Figure::Cost => return self,
+        };
+        Self { others_used_the_disk: if b_is_worse { in_b } else { in_a }, ..self }
     }
 
     /// Whether it is more than a factor of 1 + threshold either way.
     pub(crate) fn beyond(&self, threshold_percent: f64) -> bool {
         (self.b / self.a).ln().abs() > (threshold_percent / 100.0).ln_1p()
+    }
+
+    /// Whether it is beyond chance and beyond `threshold_percent`, whatever its reason.
+    pub(crate) fn stands_out(&self, threshold_percent: f64) -> bool {
+        self.p.is_some_and(|p| p < ERROR) && self.beyond(threshold_percent)
+    }
+
+    /// The same in another unit.
+    pub(crate) fn times(&self, factor: f64) -> Self {
+        let scaled = |end: Option<f64>| end.map(|end| end * factor);
+        Self { a: self.a * factor, b: self.b * factor, b_low: scaled(self.b_low), b_high: scaled(self.b_high), ..*self }
     }
 
     /// Its interval in percent, where there is one.

@@ -5,6 +5,7 @@
 
 use halfpower_record::{Device, FileSystem, Machine};
 use halfpower_spec::{Cache, Direction, EngineName, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::price_table::PriceTable;
@@ -47,9 +48,11 @@ pub struct Comparison {
 }
 
 /// One of the two studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StudyFacts {
-    /// How the user calls it: its file.
+    /// How tables call it: `A` is the baseline, then `B`, `C` and so on.
+    pub letter: String,
+    /// How the user calls it: its file, or the name that was given to it.
     pub name: String,
     /// What was measured, in its canonical text.
     pub target: String,
@@ -72,7 +75,7 @@ pub struct StudyFacts {
 }
 
 /// From where on a difference of a cell counts, in percent, for each figure compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Practical {
     /// Throughput.
     pub throughput: Floor,
@@ -83,7 +86,7 @@ pub struct Practical {
 }
 
 /// The noise of one figure, and the threshold that follows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Floor {
     /// By how much a cell of two studies of one system differs at most in 19 of 20 cases, the median over cells, in
     /// percent; `null` where no cell was measured more than once in both studies.
@@ -93,7 +96,7 @@ pub struct Floor {
 }
 
 /// What becomes of one figure from A to B.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The figure in A: the geometric mean over runs, or over cells and runs.
     pub a: f64,
@@ -105,14 +108,20 @@ pub struct Change {
     pub low_percent: Option<f64>,
     /// Upper end.
     pub high_percent: Option<f64>,
+    /// Lower end of the 95% interval of the figure in B; `null` where a single run leaves no interval.
+    pub b_low: Option<f64>,
+    /// Upper end.
+    pub b_high: Option<f64>,
     /// Probability of at least such a change by chance, after Holm's correction over all that was tested.
     pub p: Option<f64>,
-    /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold.
+    /// Whether others used the disk while the worse figure was measured, so that the change may be theirs.
+    pub others_used_the_disk: bool,
+    /// Whether it is beyond chance (`p` below 0.05) and beyond the practical threshold, and cannot be others' use.
     pub different: bool,
 }
 
 /// One cell in both studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CellComparison {
     /// Its settings.
     #[serde(flatten)]
@@ -125,6 +134,9 @@ pub struct CellComparison {
     pub steady: bool,
     /// Throughput.
     pub mbps: Change,
+    /// Median latency in nanoseconds, of each run; `null` where a run has none. It is not tested: a change of it is never
+    /// called different.
+    pub latency_ns_p50: Option<Change>,
     /// 99th percentile of latency in nanoseconds, of each run; `null` where a run has none.
     pub latency_ns_p99: Option<Change>,
     /// Charged processor time a request; `null` where a run has none.
@@ -132,7 +144,7 @@ pub struct CellComparison {
 }
 
 /// A cell that both measured and that is left out of everything.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Its settings.
     #[serde(flatten)]
@@ -144,7 +156,7 @@ pub struct LeftOut {
 }
 
 /// All common cells of one pattern, direction and cache setting.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PathComparison {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -173,7 +185,7 @@ pub struct PathComparison {
 }
 
 /// Half power on one path at one depth.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HalfPowerComparison {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -196,7 +208,7 @@ pub struct HalfPowerComparison {
 }
 
 /// Processor time a request = fixed + marginal x KiB, in both studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CostComparison {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -213,7 +225,7 @@ pub struct CostComparison {
 }
 
 /// One coefficient of the cost in both studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CostTerm {
     /// In A.
     pub a: Interval,
@@ -226,7 +238,7 @@ pub struct CostTerm {
 }
 
 /// What a condition asks about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// The best common cell of a path.
@@ -239,13 +251,19 @@ pub enum Quantity {
     P99,
     /// Throughput, the mean over a path's common cells.
     Throughput,
+    /// Requests a second of the cell that has most.
+    Iops,
+    /// Median latency of a cell.
+    P50,
 }
 
 /// A condition that the user set, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConditionFinding {
     /// As it was written.
     pub condition: String,
+    /// What it bounds.
+    pub limit: ConditionLimit,
     /// Whether it holds on any path.
     pub holds: bool,
     /// Everything that it was held against.
@@ -253,7 +271,7 @@ pub struct ConditionFinding {
 }
 
 /// One thing that a condition was held against.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConditionCase {
     /// What the condition asks about.
     pub quantity: Quantity,
@@ -262,10 +280,25 @@ pub struct ConditionCase {
     pub path: PathSettings,
     /// The depth, where the quantity is of one.
     pub iodepth: Option<u32>,
+    /// The block size, where the quantity is of one.
+    pub bs_bytes: Option<u64>,
     /// Its change.
     pub change: Change,
     /// Whether the condition holds here.
     pub holds: bool,
+}
+
+/// What a condition bounds, in the quantity's unit: MB/s, requests a second, nanoseconds of latency, microseconds of
+/// processor time, bytes of half power.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConditionLimit {
+    /// The change from A to B, in percent of A.
+    Percent(f64),
+    /// B minus A.
+    Difference(f64),
+    /// The figure in B.
+    Figure(f64),
 }
 
 impl PathComparison {

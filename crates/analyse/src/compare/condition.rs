@@ -1,21 +1,17 @@
-//! Reads a condition such as `random read peak < -5%`, and holds it against a comparison.
-//!
-//! ```text
-//! condition = { narrowing } quantity comparison percentage
-//! narrowing = "sequential" | "random" | "read" | "write" | "all" | "both" | "os" | "device" | "none"
-//! quantity  = "peak" | "half_power" | "cost" | "p99" | "throughput"
-//! comparison = "<" | "<=" | ">" | ">="          percentage = [ "+" | "-" ] number "%"
-//! ```
+//! Holds a condition such as `random read peak < -5%` against a comparison.
+
+mod text;
 
 use std::fmt;
-use std::str::FromStr;
 
-use halfpower_spec::{Cache, Direction, ParseError, Pattern};
+use halfpower_spec::{Cache, Direction, Pattern};
 
-use super::comparison::{Change, Comparison, ConditionCase, ConditionFinding, Quantity};
+use super::comparison::{
+    CellComparison, Change, Comparison, ConditionCase, ConditionFinding, ConditionLimit, Quantity,
+};
 use crate::PathSettings;
 
-/// Which side of the percentage is meant.
+/// Which side of the limit is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparator {
     Below,
@@ -24,117 +20,24 @@ enum Comparator {
     AtLeast,
 }
 
-/// A condition on the change from A to B.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
-    text: String,
+/// Which cells or paths are meant; `None` is all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Narrowing {
     pattern: Option<Pattern>,
     rw: Option<Direction>,
     cache: Option<Cache>,
+    bs_bytes: Option<u64>,
+    iodepth: Option<u32>,
+}
+
+/// A condition on the change from A to B, or on the figure in B.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    text: String,
+    narrowing: Narrowing,
     quantity: Quantity,
     comparator: Comparator,
-    percent: f64,
-}
-
-const QUANTITIES: [(&str, Quantity); 5] = [
-    ("peak", Quantity::Peak),
-    ("half_power", Quantity::HalfPower),
-    ("cost", Quantity::Cost),
-    ("p99", Quantity::P99),
-    ("throughput", Quantity::Throughput),
-];
-/// The longer ones first, since the shorter begin them.
-const COMPARATORS: [(&str, Comparator); 4] =
-    [("<=", Comparator::AtMost), (">=", Comparator::AtLeast), ("<", Comparator::Below), (">", Comparator::Above)];
-const WORDS: &str = "write [sequential|random] [read|write|all] [both|os|device|none] and then one of peak, half_power, \
-                     cost, p99, throughput";
-
-impl FromStr for Condition {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let mut rest = Rest { text, at: 0 };
-        let (mut pattern, mut rw, mut cache, mut any_rw) = (None, None, None, false);
-        let quantity = loop {
-            let (at, word) = rest.word();
-            let refused = |why: String| ParseError::new(text, at, why);
-            if let Some((_, quantity)) = QUANTITIES.iter().find(|(name, _)| *name == word) {
-                break *quantity;
-            }
-            let twice = if let Ok(named) = word.parse() {
-                pattern.replace(named).is_some()
-            } else if let Ok(named) = word.parse() {
-                any_rw || rw.replace(named).is_some()
-            } else if let Ok(named) = word.parse() {
-                cache.replace(named).is_some()
-            } else if word == "all" {
-                std::mem::replace(&mut any_rw, true) || rw.is_some()
-            } else if word.is_empty() {
-                return Err(refused(format!("a quantity is missing here; {WORDS}")));
-            } else {
-                return Err(refused(format!("`{word}` is not known here; {WORDS}")));
-            };
-            if twice {
-                return Err(refused(format!("`{word}` says again what was said before; name one")));
-            }
-        };
-        let comparator = rest.comparator()?;
-        let percent = rest.percent()?;
-        Ok(Self { text: text.trim().to_string(), pattern, rw, cache, quantity, comparator, percent })
-    }
-}
-
-/// What is left of a text.
-struct Rest<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Rest<'a> {
-    fn skip_space(&mut self) {
-        let left = &self.text[self.at..];
-        self.at += left.len() - left.trim_start().len();
-    }
-
-    /// The next run of letters, digits and `_`, or a single other sign, with its place; nothing at the end.
-    fn word(&mut self) -> (usize, &'a str) {
-        self.skip_space();
-        let left = &self.text[self.at..];
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let first = left.chars().next().map_or(0, char::len_utf8);
-        let length = left.find(|c: char| !inside(c)).unwrap_or(left.len()).max(first);
-        let (at, word) = (self.at, &left[..length]);
-        self.at += length;
-        (at, word)
-    }
-
-    fn comparator(&mut self) -> Result<Comparator, ParseError> {
-        self.skip_space();
-        let left = &self.text[self.at..];
-        let found = COMPARATORS.iter().find(|(sign, _)| left.starts_with(sign));
-        let (sign, comparator) =
-            found.ok_or_else(|| ParseError::new(self.text, self.at, "one of < <= > >= is wanted here"))?;
-        self.at += sign.len();
-        Ok(*comparator)
-    }
-
-    /// The rest of the text as a percentage.
-    fn percent(&mut self) -> Result<f64, ParseError> {
-        self.skip_space();
-        let left = self.text[self.at..].trim_end();
-        let refused = |at: usize, why: &str| ParseError::new(self.text, at, why);
-        let Some(number) = left.strip_suffix('%') else {
-            let end = left.find(|c: char| !"+-.0123456789".contains(c)).unwrap_or(left.len());
-            let why =
-                if end == 0 { "a percentage such as -5% is wanted here" } else { "a % is wanted here, as in -5%" };
-            return Err(refused(self.at + end, why));
-        };
-        match number.trim_end().parse::<f64>() {
-            Ok(percent) if percent.is_finite() && percent > -100.0 => Ok(percent),
-            Ok(percent) if percent.is_finite() => Err(refused(self.at, "nothing falls by 100% or more")),
-            _ => Err(refused(self.at, "a percentage such as -5% is wanted here")),
-        }
-    }
+    limit: ConditionLimit,
 }
 
 impl fmt::Display for Condition {
@@ -143,54 +46,133 @@ impl fmt::Display for Condition {
     }
 }
 
+impl Narrowing {
+    fn names(&self, path: PathSettings) -> bool {
+        self.pattern.is_none_or(|wanted| wanted == path.pattern)
+            && self.rw.is_none_or(|wanted| wanted == path.rw)
+            && self.cache.is_none_or(|wanted| wanted == path.cache)
+    }
+
+    fn names_cell(&self, cell: &CellComparison) -> bool {
+        self.names(cell.settings.path())
+            && self.bs_bytes.is_none_or(|wanted| wanted == cell.settings.bs_bytes)
+            && self.iodepth.is_none_or(|wanted| wanted == cell.settings.iodepth)
+    }
+
+    /// Whether it tells cells of one path apart.
+    fn is_of_cells(&self) -> bool {
+        self.bs_bytes.is_some() || self.iodepth.is_some()
+    }
+}
+
 impl Condition {
     /// Where it holds; without a case where the studies have nothing in common that it asks about.
     pub fn check(&self, comparison: &Comparison) -> ConditionFinding {
-        let quantity = self.quantity;
-        let case =
-            |(path, iodepth, change)| ConditionCase { quantity, path, iodepth, change, holds: self.holds(&change) };
-        let cases: Vec<ConditionCase> = self.changes(comparison).into_iter().map(case).collect();
-        ConditionFinding { condition: self.text.clone(), holds: cases.iter().any(|case| case.holds), cases }
+        let cases = match self.quantity {
+            Quantity::HalfPower => self.half_powers(comparison),
+            Quantity::Iops if !self.narrowing.is_of_cells() => self.busiest_cells(comparison),
+            _ if self.narrowing.is_of_cells() => self.cells(comparison).filter_map(|cell| self.of_cell(cell)).collect(),
+            _ => self.paths(comparison),
+        };
+        ConditionFinding {
+            condition: self.text.clone(),
+            limit: self.limit,
+            holds: cases.iter().any(|case: &ConditionCase| case.holds),
+            cases,
+        }
     }
 
-    /// The changes that it asks about: the path, the depth where there is one, and the change.
-    fn changes(&self, comparison: &Comparison) -> Vec<(PathSettings, Option<u32>, Change)> {
-        let asked = |path: PathSettings| {
-            self.pattern.is_none_or(|wanted| wanted == path.pattern)
-                && self.rw.is_none_or(|wanted| wanted == path.rw)
-                && self.cache.is_none_or(|wanted| wanted == path.cache)
-        };
-        if self.quantity == Quantity::HalfPower {
-            let wanted = comparison.half_power.iter().filter(|half| asked(half.settings()));
-            return wanted.filter_map(|half| Some((half.settings(), Some(half.iodepth), half.n_half_bytes?))).collect();
-        }
-        let wanted = comparison.paths.iter().filter(|path| asked(path.settings()));
+    fn case(&self, path: PathSettings, cell: (Option<u32>, Option<u64>), change: Change) -> ConditionCase {
+        let (iodepth, bs_bytes) = cell;
+        ConditionCase { quantity: self.quantity, path, iodepth, bs_bytes, change, holds: self.holds(&change) }
+    }
+
+    fn half_powers(&self, comparison: &Comparison) -> Vec<ConditionCase> {
+        let depth = self.narrowing.iodepth;
+        let wanted = comparison.half_power.iter().filter(|half| self.narrowing.names(half.settings()));
+        let wanted = wanted.filter(|half| depth.is_none_or(|wanted| wanted == half.iodepth));
+        wanted
+            .filter_map(|half| Some(self.case(half.settings(), (Some(half.iodepth), None), half.n_half_bytes?)))
+            .collect()
+    }
+
+    fn paths(&self, comparison: &Comparison) -> Vec<ConditionCase> {
+        let wanted = comparison.paths.iter().filter(|path| self.narrowing.names(path.settings()));
         wanted
             .filter_map(|path| {
                 let change = match self.quantity {
                     Quantity::Peak => Some(path.peak_mbps),
                     Quantity::Cost => path.charged_us,
                     Quantity::P99 => path.latency_ns_p99,
-                    Quantity::Throughput | Quantity::HalfPower => Some(path.throughput_mbps),
+                    _ => Some(path.throughput_mbps),
                 };
-                Some((path.settings(), None, change?))
+                Some(self.case(path.settings(), (None, None), change?))
             })
             .collect()
     }
 
-    /// The estimate is on the side that is meant; where no change at all would not be, the interval has to lie
-    /// clear of no change too, so that chance alone does not fulfil a condition.
-    fn holds(&self, change: &Change) -> bool {
-        self.fulfils(change.percent) && (self.fulfils(0.0) || change.clear_of_none())
+    fn cells<'a>(&self, comparison: &'a Comparison) -> impl Iterator<Item = &'a CellComparison> {
+        comparison.cells.iter().filter(|cell| self.narrowing.names_cell(cell))
     }
 
-    fn fulfils(&self, percent: f64) -> bool {
-        match self.comparator {
-            Comparator::Below => percent < self.percent,
-            Comparator::AtMost => percent <= self.percent,
-            Comparator::Above => percent > self.percent,
-            Comparator::AtLeast => percent >= self.percent,
+    /// Of each path the cell with most requests a second in A.
+    fn busiest_cells(&self, comparison: &Comparison) -> Vec<ConditionCase> {
+        let iops = |cell: &CellComparison| cell.mbps.a / cell.settings.bs_bytes as f64;
+        let of_path = |settings: PathSettings| {
+            let own = self.cells(comparison).filter(|cell| cell.settings.path() == settings);
+            own.max_by(|one, other| iops(one).total_cmp(&iops(other)))
+        };
+        let paths = comparison.paths.iter().filter_map(|path| of_path(path.settings()));
+        paths.filter_map(|cell| self.of_cell(cell)).collect()
+    }
+
+    fn of_cell(&self, cell: &CellComparison) -> Option<ConditionCase> {
+        let change = match self.quantity {
+            Quantity::Cost => cell.charged_us?,
+            Quantity::P50 => cell.latency_ns_p50?,
+            Quantity::P99 => cell.latency_ns_p99?,
+            Quantity::Iops => cell.mbps.times(1e6 / cell.settings.bs_bytes as f64),
+            Quantity::Throughput | Quantity::Peak | Quantity::HalfPower => cell.mbps,
+        };
+        let CellComparison { settings, .. } = cell;
+        Some(self.case(settings.path(), (Some(settings.iodepth), Some(settings.bs_bytes)), change))
+    }
+
+    /// The estimate is on the side that is meant. Chance alone fulfils no condition: the interval of a change has to lie
+    /// clear of no change too, where no change at all would not be on that side, and the interval of a figure has to lie
+    /// on that side.
+    fn holds(&self, change: &Change) -> bool {
+        let certain = || self.is_fulfilled_by(0.0) || (change.clear_of_none() && !change.others_used_the_disk);
+        match self.limit {
+            ConditionLimit::Percent(_) => self.is_fulfilled_by(change.percent) && certain(),
+            ConditionLimit::Difference(_) => self.is_fulfilled_by(change.b - change.a) && certain(),
+            ConditionLimit::Figure(_) => {
+                let ends = [change.b_low, Some(change.b), change.b_high];
+                ends.iter().all(|end| end.is_some_and(|end| self.is_fulfilled_by(end)))
+            }
         }
+    }
+
+    fn is_fulfilled_by(&self, value: f64) -> bool {
+        let (ConditionLimit::Percent(limit) | ConditionLimit::Difference(limit) | ConditionLimit::Figure(limit)) =
+            self.limit;
+        match self.comparator {
+            Comparator::Below => value < limit,
+            Comparator::AtMost => value <= limit,
+            Comparator::Above => value > limit,
+            Comparator::AtLeast => value >= limit,
+        }
+    }
+}
+
+impl ConditionFinding {
+    /// Whether any case has an interval, without which nothing can be told.
+    pub fn can_be_decided(&self) -> bool {
+        let interval = |case: &ConditionCase| match self.limit {
+            ConditionLimit::Figure(_) => case.change.b_low.is_some(),
+            _ => case.change.interval().is_some(),
+        };
+        self.cases.iter().any(interval)
     }
 }
 
@@ -206,59 +188,52 @@ mod tests {
             percent,
             low_percent: ends.map(|(low, _)| low),
             high_percent: ends.map(|(_, high)| high),
+            b_low: ends.map(|(low, _)| 100.0 + low),
+            b_high: ends.map(|(_, high)| 100.0 + high),
             p: None,
+            others_used_the_disk: false,
             different: false,
         }
     }
 
-    #[test]
-    fn conditions_are_read_as_people_write_them() {
-        let condition: Condition = " random  read peak<-5% ".parse().unwrap();
-        assert_eq!(
-            (condition.pattern, condition.rw, condition.cache),
-            (Some(Pattern::Random), Some(Direction::Read), None)
-        );
-        assert_eq!((condition.quantity, condition.comparator), (Quantity::Peak, Comparator::Below));
-        assert_eq!((condition.percent, condition.to_string().as_str()), (-5.0, "random  read peak<-5%"));
-        let condition: Condition = "all throughput >= +2.5 %".parse().unwrap();
-        assert_eq!((condition.rw, condition.comparator, condition.percent), (None, Comparator::AtLeast, 2.5));
-        let condition: Condition = "write device half_power > 0%".parse().unwrap();
-        assert_eq!((condition.cache, condition.quantity), (Some(Cache::Device), Quantity::HalfPower));
-        assert!("cost <= 10%".parse::<Condition>().is_ok());
-    }
-
-    #[test]
-    fn an_error_points_at_the_character() {
-        let cases = [
-            ("", 0, "quantity is missing"),
-            ("read", 4, "quantity is missing"),
-            ("read pek < -5%", 5, "`pek` is not known"),
-            ("read write peak < -5%", 5, "again"),
-            ("all read peak < -5%", 4, "again"),
-            ("read peak -5%", 10, "one of <"),
-            ("read peak = -5%", 10, "one of <"),
-            ("read peak < 5", 13, "a % is wanted"),
-            ("read peak < five%", 12, "a percentage"),
-            ("read peak <", 11, "a percentage"),
-            ("read peak < -5% or so", 14, "a % is wanted"),
-            ("read peak < -100%", 12, "100%"),
-            ("read µ < 1%", 5, "`µ` is not known"),
-        ];
-        for (text, at, message) in cases {
-            let error = text.parse::<Condition>().unwrap_err();
-            assert!(error.at == at && error.message.contains(message), "`{text}`: {} {error}", error.at);
-        }
+    fn condition(text: &str) -> Condition {
+        text.parse().unwrap()
     }
 
     #[test]
     fn chance_alone_fulfils_no_condition() {
-        let slower: Condition = "read peak < -5%".parse().unwrap();
+        let slower = condition("read peak < -5%");
         assert!(slower.holds(&change(-9.0, Some(2.0))));
         assert!(!slower.holds(&change(-4.0, Some(2.0))), "not far enough");
         assert!(!slower.holds(&change(-9.0, Some(10.0))), "it may be no change at all");
         assert!(!slower.holds(&change(-9.0, None)), "a single run");
-        let not_faster: Condition = "read peak < 5%".parse().unwrap();
+        let not_faster = condition("read peak < 5%");
         assert!(not_faster.holds(&change(0.0, Some(2.0))) && not_faster.holds(&change(1.0, None)));
         assert!(!not_faster.holds(&change(6.0, Some(2.0))));
+    }
+
+    #[test]
+    fn what_others_may_have_done_fulfils_no_condition() {
+        let beside_others = Change { others_used_the_disk: true, ..change(-9.0, Some(2.0)) };
+        assert!(!condition("read peak < -5%").holds(&beside_others));
+        assert!(!condition("read peak < -5MB/s").holds(&beside_others));
+    }
+
+    #[test]
+    fn a_figure_has_to_lie_on_its_side_with_its_whole_interval() {
+        let below = condition("read peak < 95MB/s");
+        assert!(below.holds(&change(-9.0, Some(2.0))));
+        assert!(!below.holds(&change(-9.0, Some(5.0))), "it reaches 96");
+        assert!(!below.holds(&change(-9.0, None)), "a single run");
+        let above = condition("bs=4k p99 >= 90ns");
+        assert!(above.holds(&change(-5.0, Some(5.0))) && !above.holds(&change(-5.0, Some(6.0))));
+    }
+
+    #[test]
+    fn a_difference_is_counted_in_the_unit_of_the_figure() {
+        let grown = condition("bs=4k iodepth=1 p99 > +8ns");
+        assert!(grown.holds(&change(9.0, Some(2.0))));
+        assert!(!grown.holds(&change(7.0, Some(2.0))), "not far enough");
+        assert!(!grown.holds(&change(9.0, Some(10.0))), "it may be no difference at all");
     }
 }

@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 
 use halfpower_spec::EngineName;
 
-use super::comparison::{Comparison, Floor, LeftOut, StudyFacts};
+use super::comparison::{CellComparison, Change, Comparison, Floor, LeftOut, StudyFacts};
 use super::reservations::{Note, PlaceAspect};
 use super::study_records::StudyRecords;
 use crate::mean::median;
 
 /// What is known of one study as a whole.
-pub(crate) fn facts(study: &StudyRecords<'_>) -> StudyFacts {
+pub(crate) fn facts(study: &StudyRecords<'_>, letter: String) -> StudyFacts {
     let findings = study.findings;
     let engines: BTreeSet<EngineName> = study.records.iter().map(|record| record.engine).collect();
     let measured: Vec<f64> = study.records.iter().filter_map(|record| record.noise.cpu_mhz).collect();
     let cpu_mhz = if measured.is_empty() { findings.machine.cpu_mhz } else { Some(median(measured)) };
     StudyFacts {
+        letter,
         name: study.name.to_string(),
         target: findings.target.clone(),
         machine: findings.machine.clone(),
@@ -38,6 +39,12 @@ pub(crate) fn notes(comparison: &Comparison, a: &StudyRecords<'_>, b: &StudyReco
     if a_bytes != b_bytes {
         notes.push(Note::SpanDiffers { a_bytes, b_bytes });
     }
+    let spread = |study: &StudyRecords<'_>| study.records.iter().filter_map(|record| record.spread_bytes).max();
+    let (a_bytes, b_bytes) = (spread(a), spread(b));
+    if a_bytes != b_bytes {
+        notes.push(Note::SpreadDiffers { a_bytes, b_bytes });
+    }
+    notes.extend(beside_others(comparison));
     notes.extend(coverage(comparison));
     notes.extend(noise(comparison));
     notes
@@ -50,13 +57,15 @@ fn places(a: &StudyFacts, b: &StudyFacts) -> Vec<PlaceAspect> {
     };
     let machines = [&a.machine, &b.machine];
     let processors = machines.map(|machine| (machine.cpus, &machine.cpu_model));
+    // What another tool does not tell is no difference.
+    let known = |word: fn(&StudyFacts) -> bool| word(a) && word(b);
     let aspects = [
         (!same_target(&a.target, &b.target), PlaceAspect::Targets),
-        (processors[0] != processors[1], PlaceAspect::Processors),
-        (a.machine.kernel != b.machine.kernel, PlaceAspect::Kernels),
+        (processors[0] != processors[1] && known(|facts| !facts.machine.cpu_model.is_empty()), PlaceAspect::Processors),
+        (a.machine.kernel != b.machine.kernel && known(|facts| !facts.machine.kernel.is_empty()), PlaceAspect::Kernels),
         (kind(a) != kind(b), PlaceAspect::FileSystems),
         (device(a) != device(b), PlaceAspect::Devices),
-        (a.engines != b.engines, PlaceAspect::Engines),
+        (a.engines != b.engines && known(|facts| !facts.engines.contains(&EngineName::Unknown)), PlaceAspect::Engines),
     ];
     aspects.into_iter().filter(|(differ, _)| *differ).map(|(_, aspect)| aspect).collect()
 }
@@ -70,6 +79,20 @@ fn same_target(a: &str, b: &str) -> bool {
         (Some(of_a), Some(of_b)) => of_a == of_b,
         _ => a == b,
     }
+}
+
+/// Cells that would be called different, had nobody else used the disk.
+fn beside_others(comparison: &Comparison) -> Option<Note> {
+    let practical = &comparison.practical;
+    let excused = |cell: &CellComparison| {
+        let tested = [(Some(cell.mbps), practical.throughput), (cell.latency_ns_p99, practical.p99)];
+        let excused = |(change, floor): (Option<Change>, Floor)| {
+            change.is_some_and(|change| change.others_used_the_disk && change.stands_out(floor.threshold_percent))
+        };
+        tested.into_iter().any(excused)
+    };
+    let cells = comparison.cells.iter().filter(|cell| excused(cell)).count();
+    (cells > 0).then_some(Note::OthersUsedTheDisk { cells })
 }
 
 fn coverage(comparison: &Comparison) -> Vec<Note> {

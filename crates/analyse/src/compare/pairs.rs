@@ -11,12 +11,14 @@ use super::comparison::LeftOut;
 use super::reservations::{Flaw, InStudy};
 use super::spread::{Estimate, Prior};
 use super::study_records::StudyRecords;
+use crate::warnings::OTHERS;
 use crate::{CellFinding, CellSettings};
 
 /// A figure that each run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Figure {
     Throughput,
+    P50,
     P99,
     Cost,
 }
@@ -29,9 +31,11 @@ pub(crate) struct Logs(Vec<f64>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellRuns {
     mbps: Logs,
+    latency_ns_p50: Logs,
     latency_ns_p99: Logs,
     charged_us: Logs,
     unsteady: bool,
+    beside_others: bool,
     flaw: Option<Flaw>,
 }
 
@@ -59,6 +63,8 @@ pub(crate) struct Matched {
 pub(crate) struct OwnCell {
     pub settings: CellSettings,
     pub mbps: Logs,
+    /// Whether others used the disk meanwhile.
+    pub beside_others: bool,
 }
 
 impl CellSettings {
@@ -74,7 +80,7 @@ impl CellSettings {
 
     fn of_record(record: &Record) -> Option<Self> {
         let workload = &record.run.workload;
-        if !record.run.walks() {
+        if !record.walks() {
             return None;
         }
         Some(Self {
@@ -128,9 +134,15 @@ impl CellRuns {
         !self.unsteady
     }
 
+    /// Whether others used the disk while it was measured.
+    pub fn beside_others(&self) -> bool {
+        self.beside_others
+    }
+
     pub fn logs(&self, figure: Figure) -> &Logs {
         match figure {
             Figure::Throughput => &self.mbps,
+            Figure::P50 => &self.latency_ns_p50,
             Figure::P99 => &self.latency_ns_p99,
             Figure::Cost => &self.charged_us,
         }
@@ -155,6 +167,19 @@ impl Pair {
     pub fn estimate(&self, figure: Figure, prior: Option<Prior>) -> Option<Estimate> {
         let (variance, freedom) = self.variance(figure)?;
         self.estimate_with(figure, prior?.moderated(variance, freedom))
+    }
+
+    /// Half the width of the 95% interval of the logarithm of B's figure; `None` of a single run.
+    pub fn reach_of_b(&self, figure: Figure, prior: Option<Prior>) -> Option<f64> {
+        let (_, b) = self.logs(figure)?;
+        let (variance, freedom) = b.moderated(prior)?;
+        let error = (variance / b.count() as f64).sqrt();
+        Some(Estimate { log_ratio: b.mean(), error, freedom }.reach())
+    }
+
+    /// In which of A and B others used the disk.
+    pub fn beside_others(&self) -> [bool; 2] {
+        [self.a.beside_others, self.b.beside_others]
     }
 
     /// The same with the spread of all cells, for a cell that has none of its own: enough within a mean over cells.
@@ -197,7 +222,13 @@ fn own_cells(cells: &BTreeMap<CellSettings, CellRuns>, a: &Question, b: &Questio
     let usable = cells
         .iter()
         .filter(|(settings, cell)| cell.flaw.is_none() && settings.is_asked_by(a) && settings.is_asked_by(b));
-    usable.map(|(settings, cell)| OwnCell { settings: *settings, mbps: cell.mbps.clone() }).collect()
+    usable
+        .map(|(settings, cell)| OwnCell {
+            settings: *settings,
+            mbps: cell.mbps.clone(),
+            beside_others: cell.beside_others,
+        })
+        .collect()
 }
 
 fn left_out(a: &CellRuns, b: &CellRuns) -> Option<(InStudy, Flaw)> {
@@ -216,12 +247,14 @@ fn cells(study: &StudyRecords<'_>) -> BTreeMap<CellSettings, CellRuns> {
         finding.run_mbps.iter().for_each(|mbps| cell.mbps.add(*mbps));
         finding.run_charged_us.iter().for_each(|us| cell.charged_us.add(*us));
         cell.unsteady |= !finding.steady;
+        cell.beside_others |= finding.noise.foreign_share.is_some_and(|share| share > OTHERS);
         cell.flaw = cell.flaw.or(flaw(finding));
     }
     let plain = study.records.iter().filter(|record| record.run.pass == Pass::Plain && record.ios > 0);
     for record in plain {
         if let Some(cell) = CellSettings::of_record(record).and_then(|settings| cells.get_mut(&settings)) {
-            cell.latency_ns_p99.add(record.latency.quantile_ns(0.99) as f64);
+            record.latency_ns_at(0.5).into_iter().for_each(|ns| cell.latency_ns_p50.add(ns as f64));
+            record.latency_ns_at(0.99).into_iter().for_each(|ns| cell.latency_ns_p99.add(ns as f64));
         }
     }
     cells

@@ -18,10 +18,12 @@ pub(crate) fn path(
     let charged_us = mean_change(pairs, Figure::Cost, priors);
     let of_pairs = [0, 1].map(|study| {
         let side = |pair: &Pair| if study == 0 { pair.a.clone() } else { pair.b.clone() };
-        let own = pairs
-            .iter()
-            .map(|pair| OwnCell { settings: pair.settings, mbps: side(pair).logs(Figure::Throughput).clone() });
-        own.collect::<Vec<_>>()
+        let own = |pair: &Pair| {
+            let cell = side(pair);
+            let mbps = cell.logs(Figure::Throughput).clone();
+            OwnCell { settings: pair.settings, mbps, beside_others: cell.beside_others() }
+        };
+        pairs.iter().map(own).collect::<Vec<_>>()
     });
     let [peak_a, peak_b] = [0, 1].map(|study| peak(&settings, &asked_by_both[study], &of_pairs[study]));
     PathComparison {
@@ -40,8 +42,18 @@ pub(crate) fn path(
     }
 }
 
-/// The mean of the logarithms over all cells that have the figure; those run once lend the others' spread.
+/// The mean change over the cells beside which nobody else used the disk, where there are any.
 fn mean_change(pairs: &[Pair], figure: Figure, priors: &Priors) -> Option<Change> {
+    let (beside_others, alone): (Vec<&Pair>, Vec<&Pair>) =
+        pairs.iter().partition(|pair| pair.beside_others().contains(&true));
+    mean_over(&alone, figure, priors).or_else(|| {
+        let others = [0, 1].map(|study| beside_others.iter().any(|pair| pair.beside_others()[study]));
+        Some(mean_over(&beside_others, figure, priors)?.beside_others(figure, others))
+    })
+}
+
+/// The mean of the logarithms over all cells that have the figure; those run once lend the others' spread.
+fn mean_over(pairs: &[&Pair], figure: Figure, priors: &Priors) -> Option<Change> {
     let prior = priors.of_figure(figure);
     let logs: Vec<(f64, f64)> =
         pairs.iter().filter_map(|pair| pair.logs(figure)).map(|(a, b)| (a.mean(), b.mean())).collect();
@@ -80,7 +92,12 @@ fn peak_change(a: &OwnCell, b: &OwnCell, priors: &Priors) -> Change {
         error: (of_a.0 / a.mbps.count() as f64 + of_b.0 / b.mbps.count() as f64).sqrt(),
         freedom: of_a.1.min(of_b.1),
     });
+    let reach = moderated(b).map(|(variance, freedom)| {
+        Estimate { log_ratio: 0.0, error: (variance / b.mbps.count() as f64).sqrt(), freedom }.reach()
+    });
     Change::of_logs(a.mbps.mean(), b.mbps.mean(), estimate)
+        .with_reach_of_b(reach)
+        .beside_others(Figure::Throughput, [a.beside_others, b.beside_others])
 }
 
 /// Half power at each depth of each path on which both studies have a curve.
@@ -141,6 +158,9 @@ fn ratio(a: &Interval, b: &Interval) -> Option<Change> {
     }
     let mut change = Change::of_logs(a.value.ln(), b.value.ln(), None);
     let wide = |one: &Interval| one.low > 0.0 && one.high.is_finite() && one.low < one.high;
+    if wide(b) {
+        (change.b_low, change.b_high) = (Some(b.low), Some(b.high));
+    }
     if wide(a) && wide(b) {
         let down = |one: &Interval| (one.value / one.low).ln();
         let up = |one: &Interval| (one.high / one.value).ln();

@@ -11,6 +11,7 @@ use super::reservations::InStudy;
 use super::study_records::StudyRecords;
 use crate::CellFinding;
 use crate::experiment_cells::experiment_cells;
+use crate::ladder::levels;
 
 /// The size of an access to kilobytes: the paper's random reads are of 8 KiB.
 pub const KILOBYTES: u64 = 8 << 10;
@@ -31,12 +32,12 @@ pub fn price(a: &StudyRecords<'_>, b: &StudyRecords<'_>, prices: [f64; 2]) -> Pr
 fn row(study: &StudyRecords<'_>, price: f64, missing: &mut Vec<MissingFigure>) -> PriceRow {
     let findings = study.findings;
     let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
-    let measured = experiment_cells(Experiment::Price, study.records);
+    let measured = experiment_cells(&levels(study.question, study.environment), Experiment::Price, study.records);
     let of_one =
         |record: &Record| record.run.experiment == Some(Experiment::Price) && record.run.workload.options.members > 0;
     let mut cells: Vec<&CellFinding> = findings.cells.iter().collect();
     if !study.records.iter().any(of_one) || reads(&cells, KILOBYTES).chain(reads(&cells, MEGABYTES)).next().is_none() {
-        cells.extend(measured.iter().map(|cell| &cell.finding));
+        cells.extend(measured.iter().map(|cell| &cell.finding).filter(|cell| !cell.cached));
     }
     if gb.is_none() {
         missing.push(MissingFigure::Capacity);

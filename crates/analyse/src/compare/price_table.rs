@@ -1,5 +1,6 @@
 //! Holds what two systems give for their price.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::reservations::InStudy;
@@ -16,7 +17,7 @@ pub struct PriceTable {
 }
 
 /// What a study lacks for the price table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum MissingFigure {
     /// The capacity of its device.
@@ -34,7 +35,7 @@ pub enum MissingFigure {
 }
 
 /// One system's price and what it buys.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PriceRow {
     /// Its price, in whatever money both prices are in.
     pub price: f64,
@@ -49,7 +50,7 @@ pub struct PriceRow {
 }
 
 /// Random direct reads a second, small and large.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Accesses {
     /// Accesses to kilobytes a second: random direct reads of 8 KiB.
     pub kaps: Option<f64>,

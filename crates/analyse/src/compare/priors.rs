@@ -7,6 +7,7 @@ use super::spread::Prior;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Priors {
     throughput: Option<Prior>,
+    p50: Option<Prior>,
     p99: Option<Prior>,
     cost: Option<Prior>,
 }
@@ -15,6 +16,7 @@ impl Priors {
     pub fn of(pairs: &[Pair]) -> Self {
         Self {
             throughput: prior(pairs, Figure::Throughput),
+            p50: prior(pairs, Figure::P50),
             p99: prior(pairs, Figure::P99),
             cost: prior(pairs, Figure::Cost),
         }
@@ -23,6 +25,7 @@ impl Priors {
     pub fn of_figure(&self, figure: Figure) -> Option<Prior> {
         match figure {
             Figure::Throughput => self.throughput,
+            Figure::P50 => self.p50,
             Figure::P99 => self.p99,
             Figure::Cost => self.cost,
         }

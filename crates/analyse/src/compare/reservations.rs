@@ -1,9 +1,10 @@
 //! Holds whether two studies differ, and what keeps them from being compared.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether two studies differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Both hold the same records.
@@ -19,7 +20,7 @@ pub enum Outcome {
 }
 
 /// What differs between two studies besides their figures, or keeps figures from being compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Note {
     /// They were taken in different places.
@@ -33,6 +34,19 @@ pub enum Note {
         a_bytes: u64,
         /// Bytes in B.
         b_bytes: u64,
+    },
+    /// The part of the target that was used lies in pieces over all of it in one of them, or over another number of bytes.
+    SpreadDiffers {
+        /// Bytes over which it lies in A; `None` where it is one part.
+        a_bytes: Option<u64>,
+        /// The same in B.
+        b_bytes: Option<u64>,
+    },
+    /// Cells differ beyond chance, but others used the disk while the worse figure was measured: they are not called
+    /// different.
+    OthersUsedTheDisk {
+        /// Such cells.
+        cells: usize,
     },
     /// Cells that were run once in A or in B have no interval.
     RunOnce {
@@ -79,7 +93,7 @@ pub enum Note {
 }
 
 /// What two places differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceAspect {
     /// The targets.
@@ -97,7 +111,7 @@ pub enum PlaceAspect {
 }
 
 /// One of two studies, or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InStudy {
     /// The study that changes are counted from.
@@ -109,7 +123,7 @@ pub enum InStudy {
 }
 
 /// Why a cell bears no conclusion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flaw {
     /// Requests failed in it.

@@ -6,9 +6,9 @@
 //! has every definition.
 
 use super::change::log_percent;
-use super::comparison::{CellComparison, Change, Comparison, Floor, PathComparison, Practical, StudyFacts};
+use super::comparison::{CellComparison, Change, Comparison, Floor, PathComparison, Practical};
 use super::notes::{facts, notes};
-use super::pairs::{Figure, Matched, Pair, matched};
+use super::pairs::{Figure, Pair, matched};
 use super::paths::{costs, half_powers, path};
 use super::priors::Priors;
 use super::reservations::Outcome;
@@ -18,39 +18,31 @@ use crate::mean::median;
 
 /// Least difference that anybody has a use for, in percent.
 const PRACTICAL_PERCENT: f64 = 5.0;
-/// Probability of calling two studies of one system different.
-const ERROR: f64 = 0.05;
-
 /// Compares two studies; `None` where they have no cell in common from which anything could be concluded.
 ///
 /// Prices and conditions are the caller's: see [`crate::price`] and [`crate::Condition`].
 pub fn compare(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Option<Comparison> {
-    let matched = matched(a, b);
-    if matched.pairs.is_empty() {
-        return None;
-    }
-    let priors = Priors::of(&matched.pairs);
-    let facts = [facts(a), facts(b)];
-    let mut comparison = untested(a, b, facts, &matched, &priors);
-    test(&mut comparison);
-    let same_records = a.records == b.records;
-    comparison.notes = notes(&comparison, a, b);
-    comparison.outcome = outcome(&comparison, same_records);
-    Some(comparison)
+    compare_all(a, &[*b]).pop().filter(|comparison| comparison.outcome != Outcome::NothingInCommon)
 }
 
-/// Two studies that have no cell in common, side by side: what is left to compare is what the caller adds, as
-/// [`crate::price`] does.
-pub fn compare_apart(a: &StudyRecords<'_>, b: &StudyRecords<'_>) -> Comparison {
-    let matched = matched(a, b);
-    let mut comparison = untested(a, b, [facts(a), facts(b)], &matched, &Priors::of(&matched.pairs));
-    comparison.notes = notes(&comparison, a, b);
-    comparison.outcome = Outcome::NothingInCommon;
-    comparison
+/// Compares a baseline with each of `others`, in their order. One that has no cell in common with the baseline says so in
+/// its outcome.
+///
+/// All that is tested is one family: a study more makes no false difference more likely.
+pub fn compare_all(baseline: &StudyRecords<'_>, others: &[StudyRecords<'_>]) -> Vec<Comparison> {
+    let mut comparisons: Vec<Comparison> = (1..).zip(others).map(|(at, b)| untested(baseline, b, at)).collect();
+    test(&mut comparisons);
+    for (comparison, b) in comparisons.iter_mut().zip(others) {
+        comparison.notes = notes(comparison, baseline, b);
+        comparison.outcome = outcome(comparison, baseline.records == b.records);
+    }
+    comparisons
 }
 
 fn outcome(comparison: &Comparison, same_records: bool) -> Outcome {
-    if same_records {
+    if comparison.cells.is_empty() {
+        Outcome::NothingInCommon
+    } else if same_records {
         Outcome::SameRecords
     } else if comparison.cells.iter().all(|cell| cell.mbps.p.is_none()) {
         Outcome::ChanceUnknown
@@ -61,14 +53,17 @@ fn outcome(comparison: &Comparison, same_records: bool) -> Outcome {
     }
 }
 
-/// Everything but what rests on the family of tests.
-fn untested(
-    a: &StudyRecords<'_>,
-    b: &StudyRecords<'_>,
-    [facts_a, facts_b]: [StudyFacts; 2],
-    matched: &Matched,
-    priors: &Priors,
-) -> Comparison {
+/// What a table calls the study at this place: `A`, `B` and on to `Z`, then `AA`.
+fn letter(at: usize) -> String {
+    let last = char::from(b'A' + (at % 26) as u8);
+    if at < 26 { last.to_string() } else { format!("{}{last}", letter(at / 26 - 1)) }
+}
+
+/// Everything but what rests on the family of tests; `at` is the place of `b` among all studies.
+fn untested(a: &StudyRecords<'_>, b: &StudyRecords<'_>, at: usize) -> Comparison {
+    let matched = matched(a, b);
+    let priors = &Priors::of(&matched.pairs);
+    let (facts_a, facts_b) = (facts(a, letter(0)), facts(b, letter(at)));
     let mhz = facts_a.cpu_mhz.zip(facts_b.cpu_mhz).map(|(a, b)| [a, b]);
     let same = |one: &Pair, other: &Pair| one.settings.path() == other.settings.path();
     Comparison {
@@ -97,7 +92,9 @@ fn untested(
 fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
     let change = |figure| {
         let (a, b) = pair.logs(figure)?;
-        Some(Change::of_logs(a.mean(), b.mean(), pair.estimate(figure, priors.of_figure(figure))))
+        let prior = priors.of_figure(figure);
+        let change = Change::of_logs(a.mean(), b.mean(), pair.estimate(figure, prior));
+        Some(change.with_reach_of_b(pair.reach_of_b(figure, prior)).beside_others(figure, pair.beside_others()))
     };
     CellComparison {
         settings: pair.settings,
@@ -105,6 +102,7 @@ fn cell(pair: &Pair, priors: &Priors) -> CellComparison {
         runs_b: pair.b.runs(),
         steady: pair.a.steady() && pair.b.steady(),
         mbps: change(Figure::Throughput).expect("a cell that moved nothing is left out"),
+        latency_ns_p50: change(Figure::P50).map(|change| Change { p: None, ..change }),
         latency_ns_p99: change(Figure::P99),
         charged_us: change(Figure::Cost),
     }
@@ -119,9 +117,28 @@ fn floor(pairs: &[Pair], figure: Figure, priors: &Priors) -> Floor {
 }
 
 /// Corrects the chances of all that was tested together, and says what is different.
-fn test(comparison: &mut Comparison) {
+fn test(comparisons: &mut [Comparison]) {
+    let mut family: Vec<(&mut Change, f64)> =
+        comparisons.iter_mut().flat_map(tested).filter(|(change, _)| change.p.is_some()).collect();
+    let adjusted = holm(&family.iter().map(|(change, _)| change.p.unwrap_or(1.0)).collect::<Vec<_>>());
+    for ((change, threshold), p) in family.iter_mut().zip(adjusted) {
+        change.p = Some(p);
+        change.different = change.stands_out(*threshold) && !change.others_used_the_disk;
+    }
+    for comparison in comparisons {
+        let different = tested(comparison).any(|(change, _)| change.different);
+        comparison.different = different;
+        for path in &mut comparison.paths {
+            let own = comparison.cells.iter().filter(|cell| cell.settings.path() == path.settings());
+            path.cells_different = own.filter(|cell| cell.different()).count();
+        }
+    }
+}
+
+/// The changes that are tested, each with the threshold in percent from which on it counts.
+fn tested(comparison: &mut Comparison) -> impl Iterator<Item = (&mut Change, f64)> {
     let Practical { throughput, p99, cost } = comparison.practical.clone();
-    let of_cells = comparison.cells.iter_mut().flat_map(|cell| {
+    let of_cells = comparison.cells.iter_mut().flat_map(move |cell| {
         let changes = [Some(&mut cell.mbps), cell.latency_ns_p99.as_mut(), cell.charged_us.as_mut()];
         changes.into_iter().zip([throughput, p99, cost].map(|floor| floor.threshold_percent))
     });
@@ -131,17 +148,5 @@ fn test(comparison: &mut Comparison) {
         let changes = [Some(throughput_mbps), latency_ns_p99.as_mut(), charged_us.as_mut(), Some(peak_mbps)];
         changes.into_iter().zip([PRACTICAL_PERCENT; 4])
     });
-    let tested = of_cells.chain(of_paths).filter_map(|(change, threshold)| Some((change?, threshold)));
-    let mut family: Vec<(&mut Change, f64)> = tested.filter(|(change, _)| change.p.is_some()).collect();
-    let adjusted = holm(&family.iter().map(|(change, _)| change.p.unwrap_or(1.0)).collect::<Vec<_>>());
-    for ((change, threshold), p) in family.iter_mut().zip(adjusted) {
-        change.p = Some(p);
-        change.different = p < ERROR && change.beyond(*threshold);
-    }
-    comparison.different = family.iter().any(|(change, _)| change.different);
-    drop(family);
-    for path in &mut comparison.paths {
-        let own = comparison.cells.iter().filter(|cell| cell.settings.path() == path.settings());
-        path.cells_different = own.filter(|cell| cell.different()).count();
-    }
+    of_cells.chain(of_paths).filter_map(|(change, threshold)| Some((change?, threshold)))
 }

@@ -1,6 +1,6 @@
 //! Holds one of two studies that are compared: its question, records and findings.
 
-use halfpower_record::Record;
+use halfpower_record::{Environment, Record};
 use halfpower_spec::Question;
 
 use crate::Findings;
@@ -12,6 +12,8 @@ pub struct StudyRecords<'a> {
     pub name: &'a str,
     /// What it asked.
     pub question: &'a Question,
+    /// Where it was taken.
+    pub environment: &'a Environment,
     /// What the analysis says of it.
     pub findings: &'a Findings,
     /// Its records.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use halfpower_model::{DiskPath, Moment, Operation, PathModel, Submission};
 use halfpower_record::{Cpu, Latency, Noise, Record, Series, Soaker};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, SimulatedDisk, Workload,
+    Bytes, Cache, Direction, EngineName, Experiment, Nanos, Pass, Question, Run, Rw, SimulatedDisk, Workload,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -80,10 +80,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
     (0..10).for_each(|_| latency.add((depth * bs / bytes_a_second * 1e9) as u64));
     Record {
         run: Run {
-            experiment: Some(match workload.rw.pattern() {
-                Pattern::Sequential => Experiment::Sequential,
-                Pattern::Random => Experiment::Random,
-            }),
+            experiment: Some(Experiment::walking(workload.rw.pattern())),
             workload,
             repeat,
             pass,
@@ -116,11 +113,13 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         lanes: Vec::new(),
         series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
         harness_ns_per_io: 100.0,
+        spread_bytes: None,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
     }
 }
 

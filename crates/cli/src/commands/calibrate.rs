@@ -28,7 +28,7 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<()> {
         return to_output(|out| tell_check(&held_out, out));
     }
     // What other experiments used, such as memory, is none of the device.
-    let walks = analysed.records.iter().filter(|record| record.run.walks());
+    let walks = analysed.records.iter().filter(|record| record.walks());
     let span = walks.map(|record| record.span_bytes).max().unwrap_or(0);
     let ceilings = if args.shared { Ceilings::Shared } else { Ceilings::Device };
     let StudyFindings { findings, measured, .. } = &analysed.findings;

@@ -1,15 +1,17 @@
-//! Implements `halfpower compare`: compares two studies and checks conditions on their differences.
+//! Implements `halfpower compare`: compares studies with a baseline and checks conditions on their differences.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use halfpower_output::Form;
+use halfpower_analyse::{Comparison, ConditionFinding, Outcome, StudyRecords};
+use halfpower_output::{Destination, Form};
 use halfpower_record::StudyFile;
-use halfpower_report::{condition_case_text, signed};
+use halfpower_report::{condition_case_figures, condition_case_text};
 
 use super::report::{Analysed, style};
 use super::{destination, to_output};
-use crate::args::CompareArgs;
+use crate::baselines;
+use crate::compare_args::CompareArgs;
 
 /// A condition of `--fail-if` holds: no error, but not what the user wanted either.
 #[derive(Debug)]
@@ -23,75 +25,135 @@ impl std::fmt::Display for ConditionHolds {
 
 impl std::error::Error for ConditionHolds {}
 
+/// A study that is compared, under the name that the user gave it.
+struct Named {
+    name: String,
+    file: StudyFile,
+    analysed: Analysed,
+}
+
+impl Named {
+    fn open(name: String, path: &Path) -> Result<Self> {
+        let file = StudyFile::open(path)?;
+        let analysed = Analysed::of(&file)?;
+        Ok(Self { name, file, analysed })
+    }
+
+    fn study(&self) -> StudyRecords<'_> {
+        let Analysed { findings, records, .. } = &self.analysed;
+        let (question, environment) = (self.file.question(), self.file.environment());
+        StudyRecords { name: &self.name, question, environment, findings, records }
+    }
+}
+
 /// Compares, tells, and then answers with [`ConditionHolds`] where a condition does.
 pub fn compare(args: &CompareArgs) -> Result<()> {
-    let (name_a, name_b) = (shown(&args.a), shown(&args.b));
     let page = args.html.as_deref().map(|path| destination(path, Form::Page, args.force)).transpose()?;
-    let (file_a, file_b) = (StudyFile::open(&args.a)?, StudyFile::open(&args.b)?);
-    let (in_a, in_b) = (Analysed::of(&file_a)?, Analysed::of(&file_b)?);
-    let study_a = study(&name_a, &file_a, &in_a);
-    let study_b = study(&name_b, &file_b, &in_b);
-    let price = args.price.map(|prices| halfpower_analyse::price(&study_a, &study_b, prices));
-    let buys = price.as_ref().is_some_and(|table| [&table.a, &table.b].iter().all(|row| row.buys_accesses()));
-    let mut comparison = match halfpower_analyse::compare(&study_a, &study_b) {
-        Some(comparison) => comparison,
-        None if buys => halfpower_analyse::compare_apart(&study_a, &study_b),
-        None => bail!(
-            "{name_a} and {name_b} have no comparable cell in common; measure the same \
-             patterns, directions, cache settings, block sizes and depths in both"
-        ),
-    };
-    comparison.price = price;
-    comparison.fail_if = args.fail_if.iter().map(|condition| condition.check(&comparison)).collect();
-    for finding in &comparison.fail_if {
-        if finding.cases.is_empty() {
-            bail!(
-                "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or \
-                 leave the condition out",
-                finding.condition
-            );
-        }
+    let mut studies = studies(args)?;
+    if let Some(name) = &args.save {
+        let newest = studies.last_mut().expect("the parser asks for one");
+        let path = baselines::save(&mut newest.file, name)?;
+        eprintln!("halfpower: {} is kept as the baseline `{name}`: {}", newest.name, path.display());
     }
+    if studies.len() < 2 {
+        return Ok(());
+    }
+    let comparisons = compared(args, &studies)?;
     if let Some(page) = &page {
-        page.write(|out| -> Result<()> {
-            Ok(halfpower_report::compare_html(&comparison, [&in_a.findings, &in_b.findings], &mut &mut *out)?)
-        })?;
+        let [comparison] = comparisons.as_slice() else {
+            bail!("--html shows two studies: name two, or take --markdown for more")
+        };
+        write_page(page, comparison, &studies)?;
         if page.is_standard_output() {
-            return answer(&comparison.fail_if);
+            return answer(&comparisons);
         }
     }
     to_output(|out| {
-        match args.json {
-            true => halfpower_report::compare_json(&comparison, out)?,
-            false => halfpower_report::compare_text(&comparison, &style(), out)?,
+        match args {
+            _ if args.json => halfpower_report::compare_json(&comparisons, out)?,
+            _ if args.markdown => halfpower_report::compare_markdown(&comparisons, out)?,
+            _ => halfpower_report::compare_text(&comparisons, &style(), out)?,
         }
         Ok(())
     })?;
-    answer(&comparison.fail_if)
+    answer(&comparisons)
 }
 
-fn study<'a>(name: &'a str, file: &'a StudyFile, analysed: &'a Analysed) -> halfpower_analyse::StudyRecords<'a> {
-    let Analysed { findings, records, .. } = analysed;
-    halfpower_analyse::StudyRecords { name, question: file.question(), findings, records }
+/// The baseline first, then the others in their order.
+fn studies(args: &CompareArgs) -> Result<Vec<Named>> {
+    let mut named: Vec<(String, PathBuf)> = Vec::new();
+    if let Some(name) = &args.baseline {
+        named.push((name.clone(), baselines::find(name)?));
+    }
+    named.extend(args.studies.iter().map(|study| (study.name(), study.path.clone())));
+    match named.len() {
+        1 if args.save.is_none() => bail!("one study alone is compared with nothing: name another, or --baseline NAME"),
+        count if args.save.is_some() && args.studies.len() > 1 => {
+            bail!("--save keeps one study, and {count} are named: name the one to keep")
+        }
+        _ => named.into_iter().map(|(name, path)| Named::open(name, &path)).collect(),
+    }
 }
 
-fn shown(path: &Path) -> String {
-    path.display().to_string()
+fn compared(args: &CompareArgs, studies: &[Named]) -> Result<Vec<Comparison>> {
+    let studies: Vec<StudyRecords<'_>> = studies.iter().map(Named::study).collect();
+    let (baseline, others) = studies.split_first().expect("two studies or more");
+    let mut comparisons = halfpower_analyse::compare_all(baseline, others);
+    let prices = args.price.as_ref().map(|prices| prices.0.as_slice());
+    if let Some(prices) = prices.filter(|prices| prices.len() != studies.len()) {
+        bail!("--price has {} prices, and {} studies are compared: write one for each", prices.len(), studies.len());
+    }
+    for (at, (comparison, other)) in comparisons.iter_mut().zip(others).enumerate() {
+        comparison.price = prices.map(|prices| halfpower_analyse::price(baseline, other, [prices[0], prices[at + 1]]));
+        let buys = |row: &halfpower_analyse::PriceRow| row.buys_accesses();
+        let is_priced = comparison.price.as_ref().is_some_and(|table| buys(&table.a) && buys(&table.b));
+        if comparison.outcome == Outcome::NothingInCommon && !is_priced {
+            bail!(
+                "{} and {} have no comparable cell in common; measure the same patterns, directions, cache settings, \
+                 block sizes and depths in both",
+                baseline.name,
+                other.name
+            );
+        }
+        comparison.fail_if = checked(args, comparison)?;
+    }
+    Ok(comparisons)
+}
+
+fn checked(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<ConditionFinding>> {
+    let findings: Vec<ConditionFinding> = args.fail_if.iter().map(|condition| condition.check(comparison)).collect();
+    match findings.iter().find(|finding| finding.cases.is_empty()) {
+        None => Ok(findings),
+        Some(finding) => bail!(
+            "--fail-if `{}`: the studies have no cell in common that the condition names; measure it in both, or leave \
+             the condition out",
+            finding.condition
+        ),
+    }
+}
+
+fn write_page(page: &Destination, comparison: &Comparison, studies: &[Named]) -> Result<()> {
+    let findings = [&studies[0].analysed.findings, &studies[1].analysed.findings];
+    page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparison, findings, &mut &mut *out)?) })
 }
 
 /// Says what could not be decided, and which conditions hold.
-fn answer(conditions: &[halfpower_analyse::ConditionFinding]) -> Result<()> {
-    for finding in conditions.iter().filter(|finding| !finding.holds) {
-        if finding.cases.iter().all(|case| case.change.interval().is_none()) {
-            eprintln!("halfpower: `{}` cannot be decided: no cell has several runs in both studies", finding.condition);
+fn answer(comparisons: &[Comparison]) -> Result<()> {
+    let mut holding = Vec::new();
+    for comparison in comparisons {
+        let of = if comparisons.len() == 1 { String::new() } else { format!(" for {}", comparison.b.name) };
+        for finding in &comparison.fail_if {
+            let condition = &finding.condition;
+            if finding.holds {
+                let cases = finding.cases.iter().filter(|case| case.holds);
+                let figures = cases.map(|case| {
+                    format!("{} {}", condition_case_text(case), condition_case_figures(finding.limit, case))
+                });
+                holding.push(format!("`{condition}` holds{of}: {}", figures.collect::<Vec<_>>().join(", ")));
+            } else if !finding.can_be_decided() {
+                eprintln!("halfpower: `{condition}` cannot be decided{of}: no cell has several runs in both studies");
+            }
         }
     }
-    let holding = conditions.iter().filter(|finding| finding.holds).map(|finding| {
-        let cases = finding.cases.iter().filter(|case| case.holds);
-        let named: Vec<String> =
-            cases.map(|case| format!("{} {}", condition_case_text(case), signed(case.change.percent))).collect();
-        format!("`{}` holds: {}", finding.condition, named.join(", "))
-    });
-    let holding: Vec<String> = holding.collect();
     if holding.is_empty() { Ok(()) } else { Err(ConditionHolds(holding.join("; ")).into()) }
 }

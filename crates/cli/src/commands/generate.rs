@@ -1,10 +1,16 @@
-//! Implements `halfpower generate`: writes completions and man pages from the definition of the command line.
+//! Implements `halfpower generate`: writes completions and man pages from the definition of the command line, and the
+//! schemas of what `--json` prints.
 
 use std::fs;
+use std::io;
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use halfpower_report::Document;
 
 use crate::args::{CommandLine, GenerateArgs, Generated};
 
@@ -19,7 +25,65 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
                 clap_complete::generate_to(shell, &mut definition, "halfpower", folder).with_context(refused)?;
             }
         }
-        Generated::Man => clap_mangen::generate_to(definition, folder).with_context(refused)?,
+        Generated::Man => {
+            let mut definition = definition.disable_help_subcommand(true);
+            definition.build();
+            man_pages(&definition, folder).with_context(refused)?;
+        }
+        Generated::Schema => {
+            for document in Document::ALL {
+                let schema = serde_json::to_string_pretty(&halfpower_report::schema(document))? + "\n";
+                fs::write(folder.join(document.name()).with_extension("json"), schema).with_context(refused)?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Writes the page of a command, and those of the commands below it.
+fn man_pages(command: &Command, folder: &Path) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        man_pages(below, folder)?;
+    }
+    let man = Man::new(command.clone());
+    let file_name = man.get_filename();
+    let name = file_name.trim_end_matches(".1");
+    // The crate's own title loses an empty date, and calls the page after the command below alone.
+    let title = format!(".TH {name} 1 \"\" \"halfpower {}\"\n", env!("CARGO_PKG_VERSION"));
+    let mut page = title.into_bytes();
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().any(|below| !below.is_hide_set()) {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(text) = command.get_after_long_help().or_else(|| command.get_after_help()) {
+        sections(&text.to_string()).to_writer(&mut page)?;
+    }
+    fs::write(folder.join(&file_name), page)
+}
+
+/// What ends a help text: `Examples:` opens a section, and its lines stay as they are.
+fn sections(text: &str) -> Roff {
+    let mut roff = Roff::new();
+    for block in text.split("\n\n").map(|block| block.trim_matches('\n')).filter(|block| !block.is_empty()) {
+        let (first, rest) = block.split_once('\n').unwrap_or((block, ""));
+        let (heading, lines) = match first.strip_suffix(':').filter(|word| !word.contains(' ')) {
+            Some(word) => (word.to_uppercase(), rest),
+            None => ("NOTES".to_string(), block),
+        };
+        roff.control("SH", [heading.as_str()]);
+        let as_they_are = lines.starts_with(' ');
+        if as_they_are {
+            roff.control("nf", []);
+        }
+        for line in lines.lines() {
+            roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);
+        }
+        if as_they_are {
+            roff.control("fi", []);
+        }
+    }
+    roff
 }

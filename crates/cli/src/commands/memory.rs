@@ -67,6 +67,7 @@ fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
 fn open_target(args: &MemoryArgs) -> Result<RealTarget> {
     let wanted = halfpower_measure::RealTargetOptions {
         size: None,
+        spread: false,
         writes: false,
         overwrite: false,
         force_in_use: false,

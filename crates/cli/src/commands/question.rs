@@ -38,6 +38,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         engine: args.common.engine,
         issuing: args.common.issuing(&asked_target),
         size: args.common.size,
+        spread: args.common.spread,
         budget,
         runtime: args.runtime.or(machine.then_some(WINDOW_OF_A_MACHINE)),
         repeats: args.repeats,
@@ -135,6 +136,7 @@ pub fn open_target(args: &QuestionArgs, question: &Question) -> Result<Box<dyn T
     let purpose = Purpose {
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
+        spread: question.spread,
         layout_limit: Nanos(question.budget.0 / 4),
         write_cache: question.write_cache,
     };
@@ -192,6 +194,7 @@ pub fn command_of(question: &Question) -> String {
     question.runtime.iter().for_each(|runtime| add(true, format!("--runtime {runtime}")));
     question.write_cache.iter().for_each(|position| add(true, format!("--write-cache {position}")));
     question.size.iter().for_each(|size| add(true, format!("--size {size}")));
+    add(question.spread, "--spread".to_string());
     question.price.iter().for_each(|price| add(true, format!("--price {price}")));
     question.peak.iter().for_each(|peak| add(true, format!("--peak {peak}")));
     words.join(" ")

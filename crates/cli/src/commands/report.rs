@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use halfpower_experiments::StudyFindings;
 use halfpower_output::Form;
-use halfpower_record::{Environment, Record, StudyFile};
+use halfpower_record::{Environment, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
 use super::{destination, to_output};
@@ -21,19 +21,21 @@ pub struct Analysed {
     pub records: Vec<Record>,
     /// The study file.
     path: PathBuf,
-    /// The command that asks the same question.
+    /// The command that asks the same question; empty where another tool measured.
     pub command: String,
 }
 
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
-        let environment = Environment { left_out: file.left_out(), ..file.environment().clone() };
+        let environment = Environment { left_out: file.left_out(), notes: file.notes(), ..file.environment().clone() };
         let mut findings = halfpower_experiments::analyse(file.question(), &environment, &records);
         if let Some(share) = halfpower_study::unfinished_share(file)? {
             findings = findings.cut_short(share);
         }
-        let (path, command) = (file.path().to_path_buf(), super::question::command_of(file.question()));
+        let imported = environment.capabilities.kind == TargetKind::Imported;
+        let command = if imported { String::new() } else { super::question::command_of(file.question()) };
+        let path = file.path().to_path_buf();
         Ok(Self { findings, records, path, command })
     }
 

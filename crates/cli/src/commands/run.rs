@@ -22,13 +22,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
 /// Prints a record as the flags say.
 pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &mut dyn Write) -> Result<()> {
     if args.json {
-        let mut object = halfpower_report::run_json(record, environment);
-        if !args.percentiles.is_empty() {
-            let at = |percent: &f64| (percent.to_string(), record.latency.quantile_ns(percent / 100.0).into());
-            object["latency_ns"]["percentiles"] = serde_json::Value::Object(args.percentiles.iter().map(at).collect());
-        }
-        serde_json::to_writer_pretty(&mut *out, &object)?;
-        writeln!(out)?;
+        halfpower_report::run_json(record, environment, &args.percentiles, out)?;
     } else {
         halfpower_report::run_text(record, &args.percentiles, out)?;
     }

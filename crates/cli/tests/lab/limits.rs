@@ -6,7 +6,8 @@ use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, judge, skip};
 
 /// How far the rates that a study returns may be from those that the device was given.
 const TOLERANCE: f64 = 0.02;
-const BLOCK_SIZES: [u64; 7] = [4096, 8192, 16384, 32768, 65536, 262_144, 1_048_576];
+/// The largest is one request of the device however its pages lie; 1 MiB of scattered pages would be three.
+const BLOCK_SIZES: [u64; 6] = [4096, 8192, 16384, 32768, 65536, 262_144];
 
 /// A throttled device, and a study of it that is under way.
 struct Case {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The section of one experiment, a tag a line.
 fn section(page: &str, experiment: &str) -> String {
-    let begin = page.find(&format!("<section class=\"experiment\" id=\"{experiment}\">")).expect("no such section");
+    let begin = page.find(&format!("<section class=\"inside\" id=\"{experiment}\">")).expect("no such section");
     let end = begin + page[begin..].find("</section>").unwrap() + "</section>".len();
     page[begin..end]
         .replace('<', "\n<")

@@ -64,6 +64,7 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
         writeln!(out, "\t\tblock size: {}", size(workload.bs.0))?;
         match workload.rw.pattern() {
             Pattern::Random => writeln!(out, "\t\tusing random I/O (alignment: {})", size(workload.bs.0))?,
+            Pattern::Unknown => {}
             Pattern::Sequential => writeln!(out, "\t\tusing sequential I/O (stride: {})", size(workload.bs.0))?,
         }
         writeln!(out, "\t\tnumber of outstanding I/O operations per thread: {}", workload.iodepth)?;

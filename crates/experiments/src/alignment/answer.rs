@@ -1,12 +1,13 @@
 //! Defines what `alignment` finds: which requests lose when they begin off a boundary.
 
 use halfpower_spec::{Cache, Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// What shifted requests keep of the rate of aligned ones, by kind of request; of each kind the worst shift counts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct AlignmentAnswer {
     /// Kinds of requests that could be compared with aligned ones.
     pub kinds: usize,
@@ -21,7 +22,7 @@ pub struct AlignmentAnswer {
 }
 
 /// A kind of request at the shift that keeps least.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ShiftedKind {
     /// Order of offsets.
     pub pattern: Pattern,

@@ -2,17 +2,18 @@
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Cache, Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Requests that begin off the boundaries of blocks and chunks.
     pub alignment: Vec<AlignmentRow>,
 }
 
 /// Requests of one kind, shifted by so much.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AlignmentRow {
     /// Bytes by which each request begins later than a multiple of its size.
     pub shift_bytes: u64,

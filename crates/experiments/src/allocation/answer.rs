@@ -1,12 +1,13 @@
 //! Defines what `allocation` finds: what growing costs, and whether depth helps it.
 
 use halfpower_spec::Cache;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// What growing files and reserved blocks get of what written blocks get.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct AllocationAnswer {
     /// Files that grow from front to back, by direct writes at the largest depth.
     pub direct: Option<GrowingFiles>,
@@ -22,7 +23,7 @@ pub struct AllocationAnswer {
 }
 
 /// What growing files get.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct GrowingFiles {
     /// Cache setting.
     pub cache: Cache,
@@ -35,7 +36,7 @@ pub struct GrowingFiles {
 }
 
 /// What depth brings to written blocks and to growing files.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DepthGain {
     /// The largest depth, compared with the smallest.
     pub iodepth: u32,
@@ -48,7 +49,7 @@ pub struct DepthGain {
 }
 
 /// How a file system extends a file when several writes want it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Extension {
     /// Depth brings nothing to either, which tells nothing.
@@ -64,7 +65,7 @@ pub enum Extension {
 }
 
 /// What blocks get that were reserved and never written.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ReservedBlocks {
     /// Throughput as a share of that of written blocks.
     pub of_written: RatioFinding,

@@ -1,17 +1,18 @@
 //! Holds the rows of `allocation`, as `halfpower report --json` gives them.
 
 use halfpower_spec::{Cache, Layout};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Sequential writes into files that are there in different ways.
     pub allocation: Vec<AllocationRow>,
 }
 
 /// Writes into a file that is there in one way.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AllocationRow {
     /// How the file is there when they begin.
     pub case: Layout,

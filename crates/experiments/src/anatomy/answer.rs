@@ -1,9 +1,10 @@
 //! Defines what `anatomy` finds: which phases a request's time goes to.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where requests spend their time below the system call.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct AnatomyAnswer {
     /// Why no request was traced; `null` where some were.
     pub untraced: Option<Untraced>,
@@ -16,7 +17,7 @@ pub struct AnatomyAnswer {
 }
 
 /// Why no request was traced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Untraced {
     /// No traced run was finished.
@@ -31,7 +32,7 @@ pub enum Untraced {
 }
 
 /// The time of requests of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RequestTime {
     /// Depth.
     pub iodepth: u32,
@@ -46,7 +47,7 @@ pub struct RequestTime {
 }
 
 /// A phase and its share of the latency.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseShare {
     /// The word of the phase.
     pub phase: &'static str,
@@ -55,7 +56,7 @@ pub struct PhaseShare {
 }
 
 /// Requests that the device takes in parts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CutRequests {
     /// Block size.
     pub bs_bytes: u64,
@@ -64,7 +65,7 @@ pub struct CutRequests {
 }
 
 /// Requests that a full driver hands back.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ReturnedRequests {
     /// Depth.
     pub iodepth: u32,

@@ -49,6 +49,7 @@ mod tests {
         let mut capabilities = Capabilities {
             kind: TargetKind::Folder,
             span: Bytes(1 << 30),
+            spread: None,
             members: 1,
             chunk: None,
             direct_unit: Some(Bytes(512)),

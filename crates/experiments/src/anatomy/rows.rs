@@ -1,16 +1,17 @@
 //! Holds the rows of `anatomy`, as `halfpower report --json` gives them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Where a request's time goes, a row a phase.
     pub anatomy: Vec<AnatomyRow>,
 }
 
 /// What one phase takes of requests of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AnatomyRow {
     /// The stretch of the way, by the word of [`halfpower_record::Phase`]; `outside` is what no tracepoint sees.
     pub phase: &'static str,

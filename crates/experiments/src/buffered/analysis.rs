@@ -43,8 +43,8 @@ fn row(cell: &ExperimentCell) -> BufferedRow {
         high: finding.mbps.high,
         memory_mbps: finding.memory_mbps,
         flush_share: finding.flush_share,
-        latency_ns_mean: finding.latency_ns.mean,
-        charged_us: finding.charged_us,
+        latency_ns_mean: finding.latency_ns.mean.unwrap_or_default(),
+        charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
     }
 }

@@ -1,13 +1,14 @@
 //! Defines what `buffered` finds: what the page cache adds to requests, and what it takes from them.
 
 use halfpower_spec::Direction;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::BufferedCostRow;
 use crate::ratio_finding::RatioFinding;
 
 /// What the page cache does to requests.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BufferedAnswer {
     /// Buffered requests against direct ones, by direction.
     pub against_direct: Vec<AgainstDirect>,
@@ -24,7 +25,7 @@ pub struct BufferedAnswer {
 }
 
 /// How many times as fast buffered requests of one direction are as direct ones, one request at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AgainstDirect {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -35,7 +36,7 @@ pub struct AgainstDirect {
 }
 
 /// A ratio at one block size.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RatioAtSize {
     /// Block size.
     pub bs_bytes: u64,
@@ -44,7 +45,7 @@ pub struct RatioAtSize {
 }
 
 /// What a write of less than a page takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SmallWrite {
     /// Block size.
     pub bs_bytes: u64,
@@ -57,7 +58,7 @@ pub struct SmallWrite {
 }
 
 /// What writes of less than a page get of what writes of whole pages get.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BelowAPage {
     /// Block size.
     pub bs_bytes: u64,
@@ -68,7 +69,7 @@ pub struct BelowAPage {
 }
 
 /// At which rate writes come in, and what of the time goes to the flush.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WritePhases {
     /// Block size.
     pub bs_bytes: u64,
@@ -83,7 +84,7 @@ pub struct WritePhases {
 }
 
 /// What reads keep without read-ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WithoutReadAhead {
     /// Block size.
     pub bs_bytes: u64,

@@ -5,6 +5,7 @@
 //! a line over block sizes; the third is what the soaker lost beyond that charge.
 
 use halfpower_spec::{Direction, Pass};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use halfpower_analyse::{Bound, CellFinding, Cost, ExperimentCell, Interval, costs};
@@ -15,7 +16,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 pub(super) const UNIT_BYTES: f64 = 65_536.0;
 
 /// The terms of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BufferedCostRow {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -35,7 +36,7 @@ pub struct BufferedCostRow {
 }
 
 /// Whose requests cost the processor less, as far as the intervals carry it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cheaper {
     /// Buffered ones up to a size, direct ones from there on.

@@ -91,8 +91,15 @@ mod tests {
         let unavailable: BTreeMap<_, _> =
             unavailable.iter().map(|(word, why)| (word.to_string(), why.to_string())).collect();
         let kind = TargetKind::Folder;
-        let capabilities =
-            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let capabilities = Capabilities {
+            kind,
+            span: Bytes(1 << 30),
+            spread: None,
+            members: 1,
+            chunk: None,
+            direct_unit,
+            unavailable,
+        };
         let environment = Environment { capabilities, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Buffered], ..Question::about("d") };
         plan(&PlanRequest { question: &question, environment: &environment }).unwrap().cells

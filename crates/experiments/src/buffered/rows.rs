@@ -2,10 +2,11 @@
 
 use super::cost::BufferedCostRow;
 use halfpower_spec::{Direction, Fadvise, PageCache, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Requests through the page cache and past it, by block size.
     pub buffered: Vec<BufferedRow>,
@@ -14,7 +15,7 @@ pub struct Rows {
 }
 
 /// A way through or past the page cache at one block size, one request at a time.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, JsonSchema)]
 pub struct BufferedRow {
     /// Which way the bytes go.
     pub rw: Direction,

@@ -105,7 +105,7 @@ fn paused(cell: &ExperimentCell) -> Paused {
     let hit = match (cell.finding.pattern, cell.workload.options.region) {
         (_, Some(_)) => Hit::Same,
         (Pattern::Sequential, None) => Hit::Next,
-        (Pattern::Random, None) => Hit::Any,
+        (Pattern::Random | Pattern::Unknown, None) => Hit::Any,
     };
     let pause_ns = cell.workload.options.thinktime.0;
     let row = HitRow { hit, bs_bytes: cell.finding.bs_bytes, pause_ns, latency_ns_p50: value, low, high };

@@ -1,12 +1,13 @@
 //! Defines what `burst` finds: what controller and link let through, and what a request costs in time.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::{BurstRow, OverheadRow};
 use crate::ratio_finding::RatioFinding;
 
 /// What requests for the same few blocks show.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BurstAnswer {
     /// The most that came through.
     pub link: Option<LinkRate>,
@@ -19,7 +20,7 @@ pub struct BurstAnswer {
 }
 
 /// The most that came through controller and link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LinkRate {
     /// The fastest requests of the most members.
     pub fastest: BurstRow,
@@ -29,7 +30,7 @@ pub struct LinkRate {
 }
 
 /// All members together against one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MembersTogether {
     /// How many.
     pub n: u32,
@@ -40,7 +41,7 @@ pub struct MembersTogether {
 }
 
 /// How long requests of the smallest size take after a pause.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AfterAPause {
     /// The pause in nanoseconds.
     pub pause_ns: u64,
@@ -57,7 +58,7 @@ pub struct AfterAPause {
 }
 
 /// What requests after a pause show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseVerdict {
     /// Nothing was measured twice.

@@ -1,10 +1,11 @@
 //! Holds the rows of `burst`, as `halfpower report --json` gives them.
 
 use halfpower_analyse::Interval;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// The same few blocks again and again, by so many members.
     pub burst: Vec<BurstRow>,
@@ -15,7 +16,7 @@ pub struct Rows {
 }
 
 /// The same few blocks again and again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct BurstRow {
     /// Members that read them, each its own and all at once.
     pub n: u32,
@@ -35,7 +36,7 @@ pub struct BurstRow {
 }
 
 /// time = fixed + size x per KiB, of requests for the same block again, one at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct OverheadRow {
     /// Time of a request whatever its size, in microseconds.
     pub fixed_us: Interval,
@@ -46,7 +47,7 @@ pub struct OverheadRow {
 }
 
 /// What a request asks for after a pause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Hit {
     /// The block that was read before: a cache hit where something keeps it.
@@ -58,7 +59,7 @@ pub enum Hit {
 }
 
 /// How long requests after a pause take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HitRow {
     /// Which block.
     pub hit: Hit,

@@ -1,6 +1,6 @@
 //! Analyses `credit`: finds in each run where a credit ended, and what went on after it.
 
-use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, run_mbps, waves};
+use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, levels, run_mbps, waves};
 use halfpower_record::Record;
 use halfpower_spec::{Direction, Pass};
 
@@ -13,11 +13,21 @@ const FASTER: f64 = 1.25;
 /// Share of what a limit lets through that a start has to move more, and slices, to have been a credit.
 const EXCESS: f64 = 0.1;
 const SLICES: f64 = 2.0;
+/// Factor of a known limit above which what goes on is none.
+const ABOVE_KNOWN: f64 = 1.05;
 /// Share of a credit whose spending is taken for its end.
 const NEARLY_ALL: f64 = 0.95;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, CreditAnswer) {
     let mut rows: Vec<CreditRow> = data.sound().filter_map(row).collect();
+    let levels = levels(data.question, data.environment);
+    let is_above = |row: &CreditRow| {
+        let limits = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
+        let limit = limits.filter_map(|level| level.most_mbps(row.rw, row.bs_bytes, 0)).reduce(f64::min);
+        limit.is_some_and(|limit| row.mbps.value > ABOVE_KNOWN * limit)
+    };
+    // What goes on above a limit that is known is still the credit.
+    rows.iter_mut().filter(|row| is_above(row)).for_each(|row| (row.told, row.above_known) = (false, true));
     rows.sort_by_key(|row| (row.rw, row.bs_bytes));
     let limits = limits(&rows);
     (Rows { credit: rows }, CreditAnswer { limits })
@@ -95,6 +105,7 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
         bytes: runs().map(|record| record.bytes).fold(0, u64::saturating_add),
         credit: within.or_else(|| between(runs(), &went, faster, mbps.value)),
         slices: slices(runs()),
+        above_known: false,
         told: went.iter().filter(|one| !faster(one)).all(|one| one.steady),
     })
 }

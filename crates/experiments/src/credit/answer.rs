@@ -1,19 +1,20 @@
 //! Defines what `credit` finds: a limit of each direction, or that none was seen.
 
 use halfpower_spec::Direction;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::{CreditRow, CreditSpent, LimitSlices};
 
 /// What stops requests that go on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct CreditAnswer {
     /// One entry a direction that was measured.
     pub limits: Vec<LimitFinding>,
 }
 
 /// The limit of a direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LimitFinding {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -34,7 +35,7 @@ pub struct LimitFinding {
 }
 
 /// What a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitCounts {
     /// Bytes.
@@ -88,7 +89,7 @@ const SAME: f64 = 0.1;
 fn counts(small: &CreditRow, large: &CreditRow) -> LimitCounts {
     let same = |one: f64, other: f64| (one / other - 1.0).abs() <= SAME;
     let of_limited = [small, large].into_iter().filter(|row| row.is_limited());
-    if of_limited.clone().any(|row| !row.told) {
+    if of_limited.clone().any(|row| !row.told) || small.above_known || large.above_known {
         return LimitCounts::Unknown;
     }
     match (small.is_limited(), large.is_limited()) {

@@ -2,17 +2,18 @@
 
 use halfpower_analyse::Interval;
 use halfpower_spec::Direction;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Requests of one size in one direction.
     pub credit: Vec<CreditRow>,
 }
 
 /// Requests of one size in one direction, for as long as the budget let them go on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CreditRow {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -34,10 +35,12 @@ pub struct CreditRow {
     pub slices: Option<LimitSlices>,
     /// Whether the rate was steady at last, so that it can be told.
     pub told: bool,
+    /// Whether it is faster than a limit of the path that is known, so that what went on was still a credit.
+    pub above_known: bool,
 }
 
 /// What passes at once after a rest.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CreditSpent {
     /// Throughput while it lasts, in MB/s.
     pub mbps: f64,
@@ -52,7 +55,7 @@ pub struct CreditSpent {
 }
 
 /// Slices that a limit hands out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LimitSlices {
     /// From one to the next, in milliseconds.
     pub every_ms: f64,

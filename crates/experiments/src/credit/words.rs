@@ -31,7 +31,7 @@ fn of_direction(limit: &LimitFinding) -> String {
         }
         LimitCounts::Unknown => {
             return format!(
-                "{ways} did not come to rest within {}: what they sustain cannot be told; give the study a larger budget",
+                "{ways} did not come to rest within {}, or went on above a limit that is known: what they sustain cannot be told; give the study a larger budget",
                 format::time_us(limit.seconds * 1e6)
             );
         }

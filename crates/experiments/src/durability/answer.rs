@@ -1,12 +1,13 @@
 //! Defines what `durability` finds: what it costs to have writes on the medium, and how many can share that cost.
 
 use halfpower_spec::Cache;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// What durable writes lose.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct DurabilityAnswer {
     /// Small writes that are durable one by one, direct and buffered.
     pub one_at_a_time: Vec<DurableWrites>,
@@ -21,7 +22,7 @@ pub struct DurabilityAnswer {
 }
 
 /// Small writes that are durable one by one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DurableWrites {
     /// Block size.
     pub bs_bytes: u64,
@@ -36,7 +37,7 @@ pub struct DurableWrites {
 }
 
 /// Durable direct writes, many at once.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DurableAtOnce {
     /// How many.
     pub iodepth: u32,
@@ -45,7 +46,7 @@ pub struct DurableAtOnce {
 }
 
 /// Writes that share a flush.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SharedFlush {
     /// Cache setting.
     pub cache: Cache,
@@ -58,7 +59,7 @@ pub struct SharedFlush {
 }
 
 /// What a flush after a single write takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlushTime {
     /// Median in nanoseconds, the mean over runs.
     pub ns_p50: f64,
@@ -71,7 +72,7 @@ pub struct FlushTime {
 }
 
 /// What writes keep without the device's write cache.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WithoutWriteCache {
     /// Cache setting.
     pub cache: Cache,

@@ -19,7 +19,9 @@ const DURABLE_BUFFERED: &str = "durable buffered writes";
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let capabilities = ask.capabilities();
     match capabilities.kind {
-        TargetKind::Nothing => return Err("there is no storage here that could keep anything".to_string()),
+        TargetKind::Nothing | TargetKind::Imported => {
+            return Err("there is no storage here that could keep anything".to_string());
+        }
         // A file system before it or a cache in it: without either, every write is durable when it is done.
         TargetKind::Simulated => capabilities.can(WRITE_CACHE)?,
         TargetKind::Folder | TargetKind::File | TargetKind::Device => {}
@@ -99,8 +101,15 @@ mod tests {
         let unavailable: BTreeMap<_, _> =
             unavailable.iter().map(|word| (word.to_string(), "it lacks that".to_string())).collect();
         let direct_unit = Some(Bytes(512));
-        let capabilities =
-            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let capabilities = Capabilities {
+            kind,
+            span: Bytes(1 << 30),
+            spread: None,
+            members: 1,
+            chunk: None,
+            direct_unit,
+            unavailable,
+        };
         let question = Question { experiments: vec![Experiment::Durability], ..Question::about("d") };
         (question, Environment { capabilities, ..Environment::default() })
     }

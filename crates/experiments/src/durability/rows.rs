@@ -2,17 +2,18 @@
 
 use halfpower_analyse::Interval;
 use halfpower_spec::{Cache, Switch};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Writes under different promises of durability.
     pub durability: Vec<DurabilityRow>,
 }
 
 /// Sequential writes under one promise of durability.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct DurabilityRow {
     /// Cache setting: `os` and `none` are durable write by write.
     pub cache: Cache,

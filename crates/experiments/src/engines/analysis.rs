@@ -3,9 +3,10 @@
 use std::ops::Deref;
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::EngineName;
+use halfpower_spec::{EngineName, Issuing};
 
 use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
+use super::issuing::changes;
 use super::rows::{EngineRow, Rows};
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
@@ -49,9 +50,20 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, EnginesAnswer) {
     let rows = Rows { engines: found.iter().map(|measured| measured.row).collect() };
     let mut works: Vec<Work> = found.iter().map(|measured| work(measured)).collect();
     works.dedup();
-    let at = |wanted: Work| (wanted, found.iter().copied().filter(|measured| work(measured) == wanted).collect());
+    let usual = data.question.issuing;
+    let at = |wanted: Work| {
+        let is_usual = |measured: &Measured| is_issued(measured, usual.map(|usual| usual.by(measured.engine)));
+        let of_work = found.iter().copied().filter(|measured| work(measured) == wanted);
+        (wanted, of_work.filter(|measured| is_usual(measured)).collect())
+    };
     let groups: Vec<Group> = works.into_iter().map(at).collect();
-    (rows, answer(&groups, &Scale::of(data.sound())))
+    let scale = Scale::of(data.sound());
+    (rows, EnginesAnswer { issuing: changes(data), ..answer(&groups, &scale) })
+}
+
+fn is_issued(row: &EngineRow, issuing: Option<Issuing>) -> bool {
+    (row.iomem, row.iodepth_batch)
+        == (issuing.map(|issuing| issuing.iomem), issuing.map(|issuing| issuing.iodepth_batch))
 }
 
 fn row(cell: &ExperimentCell) -> EngineRow {
@@ -60,6 +72,8 @@ fn row(cell: &ExperimentCell) -> EngineRow {
     EngineRow {
         // What `auto` becomes and what a simulated disk carries all with is the cell's; what differs is asked.
         engine: cell.workload.engine,
+        iomem: cell.workload.issuing.map(|issuing| issuing.iomem),
+        iodepth_batch: cell.workload.issuing.map(|issuing| issuing.iodepth_batch),
         pattern: cell.workload.rw.pattern(),
         cache: cell.workload.cache,
         bs_bytes: cell.workload.bs.0,
@@ -68,9 +82,9 @@ fn row(cell: &ExperimentCell) -> EngineRow {
         low,
         high,
         iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50,
-        latency_ns_p99: finding.latency_ns.p99,
-        charged_us: finding.charged_us,
+        latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
+        latency_ns_p99: finding.latency_ns.p99.unwrap_or_default(),
+        charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
     }
 }
@@ -90,6 +104,7 @@ fn answer(groups: &[Group], scale: &Scale) -> EnginesAnswer {
         polling: busiest.map_or(Vec::new(), |(_, rows)| polling(rows)),
         soonest: idlest.map(|(_, rows)| best(rows, |row| -(row.latency_ns_p50 as f64), |_, _| false)),
         buffered: buffered.map_or(Vec::new(), |(_, rows)| rows.iter().map(|measured| measured.row).collect()),
+        issuing: Vec::new(),
         only: only.map(|measured| measured.row),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod analysis;
 pub(crate) mod answer;
+pub(crate) mod issuing;
 pub(crate) mod pictures;
 pub(crate) mod plan;
 pub(crate) mod rows;

@@ -1,12 +1,24 @@
 //! Draws what `engines` measured: rates, latencies and both bounds of the cost, by engine.
 
 use halfpower_analyse::Interval;
+use halfpower_spec::Issuing;
 use halfpower_text::format;
 
 use super::analysis::{Work, work};
 use super::rows::{EngineRow, Rows};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
+
+/// An engine, and what is otherwise than usual in how it issues: `io_uring, huge pages`.
+fn way(row: &EngineRow) -> String {
+    let usual = Issuing::default();
+    let huge = row.iomem.filter(|iomem| *iomem != usual.iomem).map(|_| ", huge pages".to_string());
+    let batch = row.iodepth_batch.filter(|batch| *batch != usual.iodepth_batch).map(|batch| match batch {
+        0 => ", all a call".to_string(),
+        some => format!(", {some} a call"),
+    });
+    format!("{}{}{}", row.engine, huge.unwrap_or_default(), batch.unwrap_or_default())
+}
 
 /// Bars by engine, a colour for each kind of work.
 pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
@@ -24,7 +36,7 @@ pub(crate) fn pictures(_: &ExperimentData, rows: &Rows) -> Vec<Picture> {
             .iter()
             .map(|rows| Line {
                 name: name(&work(&rows[0])),
-                points: rows.iter().filter_map(|row| Some(Point::named(row.engine.word(), value(row)?))).collect(),
+                points: rows.iter().filter_map(|row| Some(Point::named(way(row), value(row)?))).collect(),
             })
             .collect(),
     };

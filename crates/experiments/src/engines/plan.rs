@@ -1,12 +1,16 @@
 //! Plans `engines`: the same work through every way of issuing requests.
 
 use halfpower_record::TargetKind;
-use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pass, Pattern, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, IoMem, Issuing, Pass, Pattern, Workload};
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// What direct requests are compared by: block size and depth.
 const DIRECT: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (Bytes(4 << 10), 32), (Bytes(64 << 10), 32)];
+/// What ways of issuing are compared by: small requests, larger ones, and such as huge pages hold in one piece.
+const ISSUED: [(Bytes, u32); 4] = [DIRECT[1], DIRECT[2], (Bytes(1 << 20), 1), (Bytes(1 << 20), 8)];
+/// Batches beside the usual one: a few, and all that can go out.
+const BATCHES: [u32; 2] = [8, 0];
 /// Block sizes through the page cache, one request after the other from front to back: at random each page fault of a
 /// mapping reads its neighbours too, which later requests would then find, and the work would not be equal.
 const BUFFERED: [Bytes; 2] = [Bytes(4 << 10), Bytes(64 << 10)];
@@ -35,6 +39,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             workloads.extend(names.map(reading));
         }
     }
+    workloads.extend(ways_of_issuing(ask));
     if ask.page_cache().is_ok() {
         for bs in BUFFERED {
             let names = THROUGH_THE_CACHE.into_iter().filter(can);
@@ -53,6 +58,31 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         |workload| PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..PlannedCell::plain(workload) };
     let cells = workloads.into_iter().flat_map(|workload| [PlannedCell::plain(workload), soaker(workload)]);
     Ok(Plan { cells: cells.collect(), missing: missing(ask) })
+}
+
+/// Direct requests through io_uring, by memory and batch: each turned alone against what most applications do.
+fn ways_of_issuing(ask: &PlanRequest) -> Vec<Workload> {
+    let (Some(usual), Some(unit)) = (ask.question.issuing, ask.capabilities().direct_unit) else { return Vec::new() };
+    if ask.capabilities().can(&ability(EngineName::IoUring)).is_err() {
+        return Vec::new();
+    }
+    let mut workloads = Vec::new();
+    for (bs, iodepth) in ISSUED.into_iter().filter(|(bs, _)| bs.0.is_multiple_of(unit.0)) {
+        let reading = |issuing| Workload {
+            engine: EngineName::IoUring,
+            issuing: Some(issuing),
+            cache: Cache::Device,
+            ..ask.workload(Pattern::Random, Direction::Read, bs, iodepth)
+        };
+        // Of one request at a time none shares a call.
+        let batches: &[u32] = if iodepth > 1 { &BATCHES } else { &[] };
+        let turned = batches.iter().map(|batch| Issuing { iodepth_batch: *batch, ..usual });
+        let all = [usual, Issuing { iomem: IoMem::Huge, ..usual }].into_iter().chain(turned).map(reading);
+        let is_new = |workload: &Workload| workload.issuing != Some(usual) || !DIRECT.contains(&(bs, iodepth));
+        workloads.extend(all.filter(is_new));
+    }
+    workloads.dedup();
+    workloads
 }
 
 /// Why engines are not among those compared.
@@ -78,8 +108,15 @@ mod tests {
         let unavailable: BTreeMap<_, _> =
             unavailable.iter().map(|(word, why)| (word.to_string(), why.to_string())).collect();
         let kind = TargetKind::Folder;
-        let capabilities =
-            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let capabilities = Capabilities {
+            kind,
+            span: Bytes(1 << 30),
+            spread: None,
+            members: 1,
+            chunk: None,
+            direct_unit,
+            unavailable,
+        };
         Environment { capabilities, ..Environment::default() }
     }
 
@@ -105,6 +142,32 @@ mod tests {
         assert_eq!(asked(4096, 32, Cache::Device), [Pool, IoUring, Plain, Sqpoll, Iopoll, Libaio]);
         assert_eq!(asked(65536, 1, Cache::Both), [Sync, Mmap]);
         assert!(all.iter().all(|cell| !cell.rw.writes()));
+    }
+
+    #[test]
+    fn memory_and_batch_are_turned_one_by_one() {
+        let environment = environment(Some(Bytes(512)), &[]);
+        let (experiments, issuing) = (vec![Experiment::Engines], Some(Issuing::default()));
+        let question = Question { experiments, issuing, ..Question::about("d") };
+        let plan = plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+        let small = |cell: &&PlannedCell| {
+            let Workload { bs, iodepth, engine, .. } = cell.workload;
+            (bs.0, iodepth, engine) == (4096, 32, EngineName::IoUring) && cell.passes == [Pass::Plain]
+        };
+        let ways: Vec<String> =
+            plan.cells.iter().filter(small).map(|cell| cell.workload.issuing.unwrap().to_string()).collect();
+        assert_eq!(
+            ways,
+            [
+                "--iomem pages --iodepth-batch 1",
+                "--iomem huge --iodepth-batch 1",
+                "--iomem pages --iodepth-batch 8",
+                "--iomem pages --iodepth-batch 0"
+            ]
+        );
+        let large = plan.cells.iter().filter(|cell| cell.workload.bs.0 == 1 << 20).count();
+        assert_eq!(large, 2 * (2 + 4), "both passes of one and of eight at a time");
+        assert!(cells(&environment).iter().all(|cell| cell.issuing.is_none()), "virtual time has none of it");
     }
 
     #[test]

@@ -1,20 +1,25 @@
 //! Holds the rows of `engines`, as `halfpower report --json` gives them.
 
-use halfpower_spec::{Cache, EngineName, Pattern};
+use halfpower_spec::{Cache, EngineName, IoMem, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// What each engine gave at equal work.
     pub engines: Vec<EngineRow>,
 }
 
 /// One engine at one kind of work.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct EngineRow {
     /// The engine that was asked for.
     pub engine: EngineName,
+    /// Memory of its buffers; `null` where there is none, as in virtual time.
+    pub iomem: Option<IoMem>,
+    /// Most requests that one call submits, 0 is all that can go out; `null` as `iomem`.
+    pub iodepth_batch: Option<u32>,
     /// Order of offsets.
     pub pattern: Pattern,
     /// Cache setting.

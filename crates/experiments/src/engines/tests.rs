@@ -1,10 +1,12 @@
 //! Checks that `engines` returns what each engine's records were made with, and names the best.
 
+use super::answer::IssuingPart;
 use super::rows::EngineRow;
 use crate::built::{disk, record};
 use crate::study_findings::{StudyFindings, analyse};
+use crate::table::ExperimentAnswer;
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Bytes, Cache, EngineName, Experiment, Pass, Question, Rw, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Issuing, Pass, Pattern, Question, Rw, Workload};
 
 /// An engine, its disk with the engine's own costs, and whether depth helps it.
 const ENGINES: [(EngineName, &str); 4] = [
@@ -47,6 +49,65 @@ fn row(findings: &StudyFindings, engine: EngineName, work: (u64, u32)) -> Engine
 
 fn near(found: f64, truth: f64) -> bool {
     (found / truth - 1.0).abs() < 0.01
+}
+
+#[test]
+fn what_issuing_brings_and_costs_is_told_part_by_part() {
+    let question =
+        Question { experiments: vec![Experiment::Engines], issuing: Some(Issuing::default()), ..Question::about("d") };
+    let usual = Issuing::default();
+    let ways = [
+        (EngineName::IoUring, usual, "fixed=80us,rate=500MB/s,disks=8,cpu_fixed=6us,cpu_per_kib=0ns,unseen=0.25"),
+        (EngineName::Plain, usual, "fixed=80us,rate=500MB/s,disks=8,cpu_fixed=8us,cpu_per_kib=0ns,unseen=0.25"),
+        (
+            EngineName::IoUring,
+            Issuing { iodepth_batch: 0, ..usual },
+            "fixed=100us,rate=500MB/s,disks=8,cpu_fixed=4us,cpu_per_kib=0ns,unseen=0.25",
+        ),
+    ];
+    let mut records = Vec::new();
+    for (engine, issuing, constants) in ways {
+        let workload = Workload {
+            rw: Rw::Randread,
+            bs: Bytes(4096),
+            iodepth: 32,
+            engine,
+            issuing: Some(issuing),
+            ..Workload::default()
+        };
+        for (repeat, pass) in [(0, Pass::Plain), (1, Pass::Plain), (2, Pass::Plain), (0, Pass::Soaker)] {
+            let mut record = record(&disk(constants), workload, repeat, pass, 1.0);
+            record.run.experiment = Some(Experiment::Engines);
+            record.engine = engine;
+            records.push(record);
+        }
+    }
+    let found = analyse(&question, &Environment::default(), &records);
+    let Some(ExperimentAnswer::Engines(answer)) = &found.experiments[0].found else { panic!() };
+    let of = |part| answer.issuing.iter().find(|change| change.change == part).unwrap();
+    let (registered, all) = (of(IssuingPart::Registration), of(IssuingPart::Batch(0)));
+    assert!(near(all.times.unwrap().interval.value, 88.192 / 108.192), "{all:?}");
+    assert!(near(all.with_us.0, 3.0) && near(all.without_us.1.unwrap(), 6.0), "{all:?}");
+    assert!(near(registered.with_us.0, 4.5) && near(registered.without_us.0, 6.0), "{registered:?}");
+    let busy = answer.busy.as_ref().unwrap();
+    assert!(
+        near(busy.slowest_iops, busy.fastest.best.iops),
+        "engines are compared as most applications issue: {busy:?}"
+    );
+    assert_eq!(found.issuing, answer.issuing, "the table of a study is the same");
+    assert_eq!((all.rw, all.pattern, all.engine), (Direction::Read, Pattern::Random, EngineName::IoUring));
+    assert!(near(all.without_iops.value, all.without_mbps.value * 1e6 / 4096.0), "{all:?}");
+    let walks = Question { experiments: vec![Experiment::Random], ..question };
+    let found_beside = analyse(&walks, &Environment::default(), &records);
+    assert!(
+        found_beside.experiments.is_empty() && found_beside.issuing == answer.issuing,
+        "also beside the walks alone"
+    );
+    assert!(
+        found.experiments[0].answer.contains("one call for all that can go out brings "),
+        "{}",
+        found.experiments[0].answer
+    );
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use halfpower_text::format;
 
-use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, PollingCost};
+use super::answer::{BestEngines, BusyEngines, EngineSpeed, EnginesAnswer, IssuingChange, IssuingPart, PollingCost};
 use super::rows::EngineRow;
-use crate::words::size;
+use crate::words::{size, times};
 
 pub(crate) const QUESTION: &str =
     "Which way of issuing requests is fastest, and which costs the processor least, at equal work?";
@@ -20,6 +20,7 @@ pub(crate) fn answer(found: &EnginesAnswer) -> String {
         found.busy.as_ref().map(busy),
         polling(&found.polling),
         found.soonest.as_ref().map(soonest),
+        issuing(&found.issuing),
         buffered(&found.buffered),
     ];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
@@ -48,6 +49,39 @@ fn polling(costs: &[PollingCost]) -> Option<String> {
     let told = |cost: &PollingCost| format!("{} {} times", cost.engine, format::two_digits(cost.of_io_uring));
     let parts: Vec<String> = costs.iter().map(told).collect();
     (!parts.is_empty()).then(|| format!("Polling costs, beside io_uring's interrupts: {}.", parts.join(", ")))
+}
+
+/// What issuing costs and brings, work by work.
+fn issuing(changes: &[IssuingChange]) -> Option<String> {
+    let told = |change: &IssuingChange| {
+        let bring = match change.change {
+            IssuingPart::Batch(0 | 1) => "brings",
+            _ => "bring",
+        };
+        let what = format!("{} {bring}", issuing_part(change.change));
+        let brings = change.times.as_ref().map_or("an unknown rate".to_string(), times);
+        format!("{what} {brings} at {} instead of {}", cost(change.with_us), cost(change.without_us))
+    };
+    let of_work = |changes: &[IssuingChange]| {
+        let parts: Vec<String> = changes.iter().map(told).collect();
+        let IssuingChange { iodepth, bs_bytes, engine, .. } = changes[0];
+        format!("With {iodepth} × {} through {engine} {}.", size(bs_bytes), parts.join("; "))
+    };
+    let works = changes.chunk_by(|one, other| (one.bs_bytes, one.iodepth) == (other.bs_bytes, other.iodepth));
+    let sentences: Vec<String> = works.map(of_work).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What is otherwise, such as `huge pages`.
+pub fn issuing_part(part: IssuingPart) -> String {
+    match part {
+        IssuingPart::HugePages => "huge pages".to_string(),
+        IssuingPart::OrdinaryPages => "ordinary pages".to_string(),
+        IssuingPart::Batch(0) => "one call for all that can go out".to_string(),
+        IssuingPart::Batch(1) => "a call for each request".to_string(),
+        IssuingPart::Batch(batch) => format!("{batch} requests a call"),
+        IssuingPart::Registration => "registered buffers".to_string(),
+    }
 }
 
 fn soonest(found: &BestEngines) -> String {
@@ -80,12 +114,16 @@ fn be(found: &BestEngines) -> &'static str {
     if found.engines.len() > 1 { "are" } else { "is" }
 }
 
-/// Such as `1.2 µs to 3.4 µs`; the charge alone where the soaker saw no more.
 fn bounds(row: &EngineRow) -> String {
-    match row.soaker_us {
-        Some(soaker_us) if soaker_us > row.charged_us => {
-            format!("{} to {}", format::time_us(row.charged_us), format::time_us(soaker_us))
+    cost((row.charged_us, row.soaker_us))
+}
+
+/// Such as `1.2 µs to 3.4 µs`; the charge alone where the soaker saw no more.
+fn cost((charged_us, soaker_us): (f64, Option<f64>)) -> String {
+    match soaker_us {
+        Some(soaker_us) if soaker_us > charged_us => {
+            format!("{} to {}", format::time_us(charged_us), format::time_us(soaker_us))
         }
-        _ => format::time_us(row.charged_us),
+        _ => format::time_us(charged_us),
     }
 }

@@ -1,11 +1,12 @@
 //! Defines what `memory` finds: the fastest ways to read, write and copy memory.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rows::MemoryRow;
 
 /// The fastest ways to move memory; `null` where no kernel of a kind was run.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct MemoryAnswer {
     /// Reading memory.
     pub read: Option<MemoryRow>,

@@ -1,17 +1,18 @@
 //! Holds the rows of `memory`, as `halfpower report --json` gives them.
 
 use halfpower_spec::Kernel;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// The speed of memory, kernel by kernel.
     pub memory: Vec<MemoryRow>,
 }
 
 /// The rate of one memory kernel by so many threads.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryRow {
     /// Which loop.
     pub kernel: Kernel,

@@ -1,12 +1,13 @@
 //! Defines what `mirror` finds: what two copies give against one member and against a stripe.
 
 use halfpower_spec::Pattern;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// What two copies give.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct MirrorAnswer {
     /// Sequential reads at the largest depth.
     pub sequential: Option<SequentialReads>,
@@ -19,7 +20,7 @@ pub struct MirrorAnswer {
 }
 
 /// Sequential reads of a mirror.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SequentialReads {
     /// Depth.
     pub iodepth: u32,
@@ -34,7 +35,7 @@ pub struct SequentialReads {
 }
 
 /// Where the second copy brings something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SecondCopyGain {
     /// From some bytes outstanding on.
@@ -46,7 +47,7 @@ pub enum SecondCopyGain {
 }
 
 /// Random reads of a mirror.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RandomReads {
     /// Depth.
     pub iodepth: u32,
@@ -59,7 +60,7 @@ pub struct RandomReads {
 }
 
 /// Writes to both copies.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MirrorWrites {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -68,7 +69,7 @@ pub struct MirrorWrites {
 }
 
 /// What reading both copies back has shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifiedCopies {
     /// Blocks that were wrong.
     pub wrong_blocks: u64,

@@ -1,17 +1,18 @@
 //! Holds the rows of `mirror`, as `halfpower report --json` gives them.
 
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Two members as a mirror, as a stripe, and one of them.
     pub mirror: Vec<MirrorRow>,
 }
 
 /// One way of using two members, in one setting.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MirrorRow {
     /// `mirror` or `stripe` of two members; `each` is one of them alone.
     pub volume_layout: VolumeLayout,

@@ -34,8 +34,8 @@ fn row(cell: &ExperimentCell) -> ProcessorRow {
         low: finding.mbps.low,
         high: finding.mbps.high,
         iops: finding.iops,
-        latency_ns_p50: finding.latency_ns.p50,
-        charged_us: finding.charged_us,
+        latency_ns_p50: finding.latency_ns.p50.unwrap_or_default(),
+        charged_us: finding.charged_us.unwrap_or_default(),
         soaker_us: finding.soaker_us,
     }
 }

@@ -1,12 +1,13 @@
 //! Defines what `processors` finds: what several processors bring, and what the interrupts' processor takes.
 
 use halfpower_spec::{Cache, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// How the same work compares on different processors.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ProcessorsAnswer {
     /// Each kind of work held to one processor, against all.
     pub one: Vec<AffinityComparison>,
@@ -15,7 +16,7 @@ pub struct ProcessorsAnswer {
 }
 
 /// The same reads on one set of processors and on another.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AffinityComparison {
     /// Order of offsets.
     pub pattern: Pattern,

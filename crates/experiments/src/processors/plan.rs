@@ -79,8 +79,15 @@ mod tests {
             unavailable.iter().map(|word| (word.to_string(), "it cannot".to_string())).collect();
         let direct_unit = Some(Bytes(512));
         let kind = TargetKind::Folder;
-        let capabilities =
-            Capabilities { kind, span: Bytes(1 << 30), members: 1, chunk: None, direct_unit, unavailable };
+        let capabilities = Capabilities {
+            kind,
+            span: Bytes(1 << 30),
+            spread: None,
+            members: 1,
+            chunk: None,
+            direct_unit,
+            unavailable,
+        };
         let machine = Machine { cpus, ..Machine::default() };
         let environment = Environment { capabilities, machine, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Processors], ..Question::about("d") };

@@ -1,17 +1,18 @@
 //! Holds the rows of `processors`, as `halfpower report --json` gives them.
 
 use halfpower_spec::{Affinity, Cache, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// The same work on one processor and on all, on the interrupts' and on another.
     pub processors: Vec<ProcessorRow>,
 }
 
 /// The same work on one seat.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessorRow {
     /// Which processors the submitting threads may use.
     pub affinity: Affinity,

@@ -127,9 +127,10 @@ pub(super) fn costs(data: &ExperimentData, rw: Direction) -> Vec<MemberCost> {
         let n = large.workload.options.members;
         let small = of(Pattern::Random).find(|cell| cell.workload.options.members == n)?;
         let kib = |cell: &ExperimentCell| cell.finding.bs_bytes as f64 / 1024.0;
-        let us_per_kib = (large.finding.charged_us - small.finding.charged_us) / (kib(large) - kib(small));
-        let fixed_us = small.finding.charged_us - us_per_kib * kib(small);
-        (kib(large) > kib(small) && small.finding.charged_us > 0.0 && us_per_kib >= 0.0).then_some(MemberCost {
+        let (large_us, small_us) = large.finding.charged_us.zip(small.finding.charged_us)?;
+        let us_per_kib = (large_us - small_us) / (kib(large) - kib(small));
+        let fixed_us = small_us - us_per_kib * kib(small);
+        (kib(large) > kib(small) && small_us > 0.0 && us_per_kib >= 0.0).then_some(MemberCost {
             n,
             fixed_us,
             us_per_kib,

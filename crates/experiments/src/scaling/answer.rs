@@ -1,10 +1,11 @@
 //! Defines what `scaling` finds: how many members the path carries, and what each further one brings.
 
 use halfpower_spec::{Direction, Pattern};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What several members give together.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ScalingAnswer {
     /// The most members that were measured together; 0 where none was measured alone.
     pub members: u32,
@@ -17,7 +18,7 @@ pub struct ScalingAnswer {
 }
 
 /// Members on their own in one pattern and direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MembersScaling {
     /// Order of offsets.
     pub pattern: Pattern,
@@ -36,7 +37,7 @@ pub struct MembersScaling {
 }
 
 /// What members on their own show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScalingVerdict {
     /// All bring what they have.
@@ -48,7 +49,7 @@ pub enum ScalingVerdict {
 }
 
 /// The first member that a shared path stops.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StoppedMembers {
     /// Its number.
     pub n: u32,
@@ -63,7 +64,7 @@ pub struct StoppedMembers {
 }
 
 /// What a stripe gives of what the same members give on their own.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StripeShare {
     /// The least share of any pattern and direction.
     pub least: f64,
@@ -72,7 +73,7 @@ pub struct StripeShare {
 }
 
 /// What a request costs the processor by the number of members.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CostByMembers {
     /// Which way the bytes go.
     pub rw: Direction,
@@ -83,7 +84,7 @@ pub struct CostByMembers {
 }
 
 /// What a request costs the processor with so many members on their own.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct MemberCost {
     /// How many.
     pub n: u32,

@@ -1,17 +1,18 @@
 //! Holds the rows of `scaling`, as `halfpower report --json` gives them.
 
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// So many members together, on their own and as a stripe.
     pub scaling: Vec<ScalingRow>,
 }
 
 /// So many members at work together.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct ScalingRow {
     /// How many.
     pub n: u32,
@@ -34,7 +35,7 @@ pub struct ScalingRow {
 }
 
 /// What stops members side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
     /// Each member gives what it has; or a stripe does not keep all of them busy.

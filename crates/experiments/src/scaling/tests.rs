@@ -3,8 +3,9 @@
 use super::rows::LimitedBy::{self, Device, Shared};
 use crate::built::{disk, normal, record_at};
 use crate::study_findings::{StudyFindings, analyse};
-use halfpower_record::{Environment, Record};
-use halfpower_spec::{Cache, Experiment, Pass, Question, Run, Rw, VolumeLayout, Workload, WorkloadOptions};
+use halfpower_analyse::Warning;
+use halfpower_record::{Environment, Level, Record};
+use halfpower_spec::{Cache, Experiment, Pass, Question, Rate, Run, Rw, VolumeLayout, Workload, WorkloadOptions};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -56,6 +57,27 @@ fn what_chance_or_a_single_run_could_have_made_is_no_shared_path() {
         let answer = &found.experiments[0].answer;
         assert!(answer.contains("cannot tell whether 4 members scale"), "{answer}");
     }
+}
+
+#[test]
+fn a_member_faster_than_its_own_limit_is_marked_and_bears_no_answer() {
+    let limits = vec![Rate(31e6); 3];
+    let level = Level { name: "cgroup limit".into(), pap: Some(Rate(93e6)), member_paps: limits, ..Level::default() };
+    let environment = Environment { levels: vec![level], ..Environment::default() };
+    let question = Question { experiments: vec![Experiment::Scaling], ..Question::about("d") };
+    let found = analyse(&question, &environment, &records(&[36.4, 62.0, 93.0], 3, 0.0));
+    assert!(found.rows.scaling.scaling.is_empty(), "nothing is said of what one member gives: {found:#?}");
+    let marked = found.warnings.iter().find_map(|warning| match warning {
+        Warning::ExperimentAboveKnown { experiment, cells, of_cells, mbps, known_mbps, .. } => {
+            Some((*experiment, *cells, *of_cells, (mbps * 10.0).round(), known_mbps.round()))
+        }
+        _ => None,
+    });
+    assert_eq!(marked, Some((Experiment::Scaling, 1, 3, 364.0, 31.0)));
+    let note = &found.experiments[0].notes[0];
+    assert!(note.starts_with("1 of 3 cells is above what the path is known to let through"), "{note}");
+    let within = analyse(&question, &environment, &records(&[31.2, 62.0, 93.0], 3, 0.0));
+    assert_eq!((within.rows.scaling.scaling.len(), within.experiments[0].notes.len()), (3, 0));
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Defines what `streams` finds: what streams take from each other, and what random readers take from one.
 
 use halfpower_spec::Cache;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ratio_finding::RatioFinding;
 
 /// What streams keep beside others.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct StreamsAnswer {
     /// The most streams side by side against one, by cache setting.
     pub side_by_side: Vec<StreamsTogether>,
@@ -15,7 +16,7 @@ pub struct StreamsAnswer {
 }
 
 /// Streams side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StreamsTogether {
     /// Whether the page cache took part.
     pub cache: Cache,
@@ -30,7 +31,7 @@ pub struct StreamsTogether {
 }
 
 /// One stream among random readers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StreamAmongReaders {
     /// Random readers.
     pub random_readers: u32,

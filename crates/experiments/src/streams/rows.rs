@@ -1,17 +1,18 @@
 //! Holds the rows of `streams`, as `halfpower report --json` gives them.
 
 use halfpower_spec::Cache;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The lists of rows of this experiment; each is a key of the findings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Rows {
     /// Sequential streams side by side, and one among random readers.
     pub streams: Vec<StreamRow>,
 }
 
 /// Sequential streams side by side, or one among random readers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct StreamRow {
     /// Whether the page cache took part.
     pub cache: Cache,

@@ -1,9 +1,10 @@
 //! Defines what `zones` finds: whether every part of the target is as fast as every other.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How even the target is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum ZonesAnswer {
     /// No part of it could be read.

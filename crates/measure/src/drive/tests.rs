@@ -72,6 +72,7 @@ fn driven(manners: &[Manner]) -> Result<Vec<Driven>, MeasureError> {
         lanes,
         engine: EngineName::Null,
         span_bytes: 1 << 20,
+        spread_bytes: None,
         cached_bytes: None,
         warms_up: false,
         flush: false,

@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, Workload};
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, memory_lanes, scratch_file};
-use crate::admission::{coherent, fits_direct, fits_readers};
+use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
 use crate::read_back;
 use crate::{MeasureError, background_readers};
 
@@ -14,8 +14,6 @@ use crate::{MeasureError, background_readers};
 pub(super) struct Rights {
     /// Whether the target was opened to be written.
     pub writes: bool,
-    /// Main memory of the machine.
-    pub memory_bytes: u64,
 }
 
 /// Whether `workload` can be asked of `members`.
@@ -28,12 +26,14 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
         return Ok(());
     }
     let volume = members.run_volume(&workload.options)?;
+    members.budget.admits(workload, volume.lanes().len() as u64)?;
     scratch_file::admit(workload, &members.each[..volume.members])?;
     let devices = members.distinct_devices(volume.members);
     apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;
     admits_direct(members, workload, volume)?;
     let span = volume.span_bytes(members.span_bytes);
     fits_span(workload, span)?;
+    fits_pieces(workload, members.spread(volume)?)?;
     if workload.options.verify { admits_verification(members, workload, volume, rights) } else { Ok(()) }
 }
 
@@ -79,5 +79,6 @@ fn admits_verification(
         return members.refuse("is only read, and --verify checks what it has written: add --overwrite".to_string());
     }
     let span = volume.span_bytes(members.span_bytes);
-    read_back::admit(workload, volume.lanes().len(), span, rights.memory_bytes).or_else(|what| members.refuse(what))
+    read_back::admit(workload, volume.lanes().len(), span, members.budget.usable_bytes)
+        .or_else(|what| members.refuse(what))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfpower_engine::{AddressMap, EngineSettings, Opened, Volume};
+use halfpower_engine::{AddressMap, EngineSettings, Opened, SpreadOver, Volume};
 use halfpower_os::Mode;
 use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Pattern, Run, Workload};
@@ -26,6 +26,16 @@ pub(super) struct Reached<'a> {
     pub volume: RunVolume,
     /// Seed of the payload.
     pub seed: u64,
+}
+
+/// The lanes of a run.
+pub(super) struct OpenedLanes {
+    /// The workload's first.
+    pub lanes: Vec<Lane>,
+    /// The engine that carries those.
+    pub engine: EngineName,
+    /// Whether the kernel would not register the buffers of one of them.
+    pub unregistered_buffers: bool,
 }
 
 impl Reached<'_> {
@@ -58,13 +68,21 @@ impl Reached<'_> {
         (lane, seed): (usize, u64),
         address_map: AddressMap,
     ) -> Result<Opened, MeasureError> {
-        let Workload { rw, bs, iodepth: depth, cache, engine: name, issuing, options, .. } = *workload;
+        let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
         let mode = Mode { direct: cache.direct(), durable: cache.durable(), write: rw.writes() };
         let volume = self.volume_of(lane, address_map, mode)?;
         apply_options::advise(options.fadvise, &volume.files)?;
         let ledger = volume.ledger.filter(|_| options.verify);
-        let settings = EngineSettings { issuing, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
-        Ok(halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?)
+        let lanes = self.volume.lanes().len() as u64 * u64::from(threads) + u64::from(options.random_readers);
+        let memory = self.members.budget.of_lane(lanes);
+        let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
+        let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
+        // A file that the run has for itself is one part.
+        let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };
+        Ok(match spread {
+            Some(spread) => Opened { engine: Box::new(SpreadOver::new(opened.engine, spread, depth)), ..opened },
+            None => opened,
+        })
     }
 
     /// All lanes of a run, the workload's first, and the engine that carries those. With `once` each block is visited
@@ -72,7 +90,7 @@ impl Reached<'_> {
     ///
     /// # Errors
     /// Where one cannot be opened.
-    pub fn open_lanes(&self, run: &Run, once: bool) -> Result<(Vec<Lane>, EngineName), MeasureError> {
+    pub fn open_lanes(&self, run: &Run, once: bool) -> Result<OpenedLanes, MeasureError> {
         let Workload { bs, threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes());
         let share = (used.end - used.start) / u64::from(threads);
@@ -83,23 +101,24 @@ impl Reached<'_> {
         let (reader, volumes) = (background_readers::reader(&run.workload), self.volume.lanes().len());
         let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
         let beside = (0..options.random_readers as usize).map(|reader| (reader % volumes, None));
-        let (mut lanes, mut name) = (Vec::new(), run.workload.engine);
+        let (mut lanes, mut name, mut unregistered_buffers) = (Vec::new(), run.workload.engine, false);
         for (volume, thread) in own.chain(beside) {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
             let seed = run.seed.rotate_left(lanes.len() as u32);
             let open = || self.open_lane(workload, (volume, seed), self.volume.address_map());
             let opened = apply_options::open_on(cpu, open)?;
+            unregistered_buffers |= opened.unregistered_buffers;
             if role == LaneRole::Own {
                 name = opened.name;
             }
             let range = match workload.rw.pattern() {
                 Pattern::Sequential => part(thread.unwrap_or(0).into()),
-                Pattern::Random => used.clone(),
+                Pattern::Random | Pattern::Unknown => used.clone(),
             };
             // A sync engine holds one request at a time; slots that only wait would show as depth.
             lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
         }
-        Ok((lanes, name))
+        Ok(OpenedLanes { lanes, engine: name, unregistered_buffers })
     }
 }

@@ -7,6 +7,7 @@ use halfpower_engine::{EngineSettings, Errno, Opened};
 use halfpower_os::Mode;
 use halfpower_spec::{Bytes, Direction, EngineName, Nanos, Pattern, Rw, Workload};
 
+use super::memory_budget::MemoryBudget;
 use crate::MeasureError;
 use crate::offsets::Offsets;
 use crate::window::{Pauses, Terms, Window};
@@ -15,12 +16,20 @@ use crate::window::{Pauses, Terms, Window};
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 /// Smallest file that is laid out: the deepest large requests of a study fit into it twice.
 pub(crate) const LEAST_BYTES: u64 = 64 << 20;
-/// Requests in flight while laying out.
+/// Most requests in flight while laying out.
 pub(crate) const DEPTH: u32 = 8;
 
-/// The engine that lays out: as quick as it can, whatever the run's own is.
-pub(crate) fn settings(seed: u64) -> EngineSettings {
-    EngineSettings::new(EngineName::Auto, DEPTH, Bytes(BLOCK_BYTES), seed)
+/// The engine that lays out: as quick as it can within the memory that there is, whatever the run's own is.
+pub(super) fn settings(seed: u64, budget: MemoryBudget) -> EngineSettings {
+    let memory = budget.of_lane(1);
+    EngineSettings { memory, ..EngineSettings::new(EngineName::Auto, depth(budget), Bytes(BLOCK_BYTES), seed) }
+}
+
+/// Requests in flight: fewer where the buffers of all would not fit.
+fn depth(budget: MemoryBudget) -> u32 {
+    let Some(most) = budget.most_bytes() else { return DEPTH };
+    let of_slots = most.saturating_sub(budget.of_lane(1).payload_of(0, 0)) / BLOCK_BYTES;
+    of_slots.clamp(1, DEPTH.into()) as u32
 }
 
 /// How a file is opened to be laid out.
@@ -28,7 +37,7 @@ pub(crate) fn mode(direct: bool) -> Mode {
     Mode { direct, durable: false, write: true }
 }
 
-/// Writes the first `bytes` through the engine that `open` gives, or fewer where that would take longer than `limit`;
+/// Writes the first `bytes` through the engine that `open` gives with these settings, or fewer where that would take longer than `limit`;
 /// gives what was written. `path` is how an error calls the place.
 ///
 /// # Errors
@@ -36,13 +45,14 @@ pub(crate) fn mode(direct: bool) -> Mode {
 pub(crate) fn lay_out(
     path: &Path,
     bytes: u64,
-    seed: u64,
+    settings: EngineSettings,
     limit: Nanos,
     stop: &AtomicBool,
     open: impl Fn() -> Result<Opened, MeasureError>,
 ) -> Result<u64, MeasureError> {
     // The least is written whatever it takes; the limit is for the rest, and what is less than a block comes last.
     let no_limit = Nanos(u64::MAX / 2);
+    let (iodepth, seed) = (settings.depth, settings.seed);
     let mut written = 0;
     for (end, runtime) in [(LEAST_BYTES.min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
         let is_tail = end - written.min(end) < BLOCK_BYTES;
@@ -52,11 +62,11 @@ pub(crate) fn lay_out(
         let runtime = if is_tail { no_limit } else { runtime };
         let bs = Bytes(BLOCK_BYTES.min(end - written));
         let rw = Rw::of(Pattern::Sequential, Direction::Write);
-        let workload = Workload { rw, bs, iodepth: DEPTH, ..Workload::default() };
+        let workload = Workload { rw, bs, iodepth, ..Workload::default() };
         let mut opened = open()?;
         let offsets = Offsets::new(&workload, &(written..end), true, seed);
         let terms = Terms { runtime, flush: true, pauses: Pauses::default(), ramp: Nanos(0) };
-        let tally = Window::new(opened.engine.as_mut(), offsets, DEPTH, terms, stop).run()?;
+        let tally = Window::new(opened.engine.as_mut(), offsets, iodepth, terms, stop).run()?;
         if stop.load(Ordering::Relaxed) {
             return Err(MeasureError::Interrupted);
         }
@@ -83,6 +93,12 @@ fn remedy(errno: Errno) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layout_keeps_within_a_small_limit() {
+        let depth = |mib: u64| depth(MemoryBudget { usable_bytes: mib << 20, locked_bytes: None });
+        assert_eq!([0, 1024, 16, 4].map(depth), [DEPTH, DEPTH, 4, 1]);
+    }
 
     #[test]
     fn limits_of_the_process_are_not_blamed_on_the_place() {

@@ -30,3 +30,14 @@ fn new_epoch() -> u64 {
     // The standard library draws the keys of a `RandomState` from the system's random numbers.
     RandomState::new().hash_one(since_1970)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_layout_takes_what_an_earlier_one_left_for_its_own() {
+        let epochs: std::collections::BTreeSet<u64> = (0..1000).map(|_| new_epoch()).collect();
+        assert_eq!(epochs.len(), 1000);
+    }
+}

@@ -1,21 +1,26 @@
 //! Opens one path of a target and refuses what must not be done with it.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use halfpower_os::in_use::Substance;
 use halfpower_os::{Alignment, DataFile, Kind};
 use halfpower_record::StudyFile;
-use halfpower_spec::{Bytes, Nanos};
+use halfpower_spec::{Bytes, Nanos, Spread};
 
+use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::{layout, page_cache};
 use crate::MeasureError;
 
 /// What a folder is given where no size is asked for.
 pub(super) const USUAL_BYTES: u64 = 1 << 30;
+
+/// Longest time that the page cache is filled with something else before a run.
+const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
 /// A member of a target; of a single path the only one.
 pub(super) struct Member {
@@ -30,8 +35,14 @@ pub(super) struct Member {
     pub alignment: Option<Alignment>,
     /// Bytes of it that are used.
     pub span_bytes: u64,
+    /// Bytes that it holds: more, where a part is used.
+    pub whole_bytes: u64,
     /// Bytes a second at which our own file was laid out.
     pub layout_rate: Option<f64>,
+    /// Memory that laying out may use.
+    pub budget: MemoryBudget,
+    /// Whether the page cache may be emptied by filling it with something else.
+    sweeps: Cell<bool>,
 }
 
 impl Member {
@@ -39,13 +50,28 @@ impl Member {
     ///
     /// # Errors
     /// Where it is none of these, may not be used so, or holds data that nobody gave up.
-    pub fn open(path: &Path, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+    pub fn open(path: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<Self, MeasureError> {
         let kind = halfpower_os::data_file::kind(path)?;
         let ours = kind == Kind::Folder;
         let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
-        let span_bytes = if ours { room_for(path, wanted)? } else { part_of(path, &data, wanted)? };
+        let span_bytes = if ours { room_for(path, wanted, budget)? } else { part_of(path, &data, wanted)? };
+        let whole_bytes = if ours { span_bytes } else { data.size_bytes()? };
+        if wanted.spread {
+            refuse_spread(path, ours, span_bytes, whole_bytes)?;
+        }
         let scratch = scratch_beside(path, kind);
-        Ok(Self { kind, ours, scratch, alignment: data.direct_alignment()?, data, span_bytes, layout_rate: None })
+        Ok(Self {
+            kind,
+            ours,
+            scratch,
+            alignment: data.direct_alignment()?,
+            data,
+            span_bytes,
+            whole_bytes,
+            layout_rate: None,
+            budget,
+            sweeps: Cell::new(true),
+        })
     }
 
     /// Lays out our own file with `asked` bytes, or looks at what is there; gives what is to be said of it.
@@ -88,9 +114,11 @@ impl Member {
         wanted: &RealTargetOptions,
         stop: &AtomicBool,
     ) -> Result<Option<String>, MeasureError> {
-        let unwritten = self.data.unwritten_bytes(0..self.span_bytes).ok().flatten().filter(|bytes| *bytes > 0);
+        // Pieces lie everywhere, so that all of it is written then.
+        let reached = if wanted.spread { self.whole_bytes } else { self.span_bytes };
+        let unwritten = self.data.unwritten_bytes(0..reached).ok().flatten().filter(|bytes| *bytes > 0);
         let Some(unwritten) = unwritten else { return Ok(None) };
-        let (lacking, all) = (Bytes(unwritten), Bytes(self.span_bytes));
+        let (lacking, all) = (Bytes(unwritten), Bytes(reached));
         if !wanted.overwrite {
             let what = format!(
                 "{lacking} of {all} were never written, and reading them measures the file system, not the medium: \
@@ -98,7 +126,7 @@ impl Member {
             );
             return Err(MeasureError::Target { path: self.data.path().to_path_buf(), what });
         }
-        self.lay_out(self.span_bytes, wanted, Nanos(u64::MAX / 2), stop)?;
+        self.lay_out(reached, wanted, Nanos(u64::MAX / 2), stop)?;
         Ok(Some(format!("the file was filled: {lacking} of {all} had never been written")))
     }
 
@@ -113,27 +141,32 @@ impl Member {
         // The last part of a file of any length may be less than direct requests can be.
         let is_direct = self.alignment.is_some_and(|alignment| bytes.is_multiple_of(alignment.offset_bytes.into()));
         let mode = layout::mode(is_direct);
+        let settings = layout::settings(wanted.seed, self.budget);
         let open = || {
             let volume = halfpower_engine::Volume::of(Some(self.data.reopen(mode)?));
-            Ok(halfpower_engine::open_volume(volume, layout::settings(wanted.seed))?)
+            Ok(halfpower_engine::open_volume(volume, settings)?)
         };
-        layout::lay_out(self.data.path(), bytes, wanted.seed, limit, stop, open)
+        layout::lay_out(self.data.path(), bytes, settings, limit, stop, open)
     }
 
-    /// Empties the page cache of the first `bytes` where it holds any, and says what it still holds.
+    /// Empties the page cache of these parts where it holds any of them, and says what it still holds.
     ///
     /// # Errors
     /// Where dirty pages cannot be written back.
-    pub fn empty_page_cache(&self, bytes: u64) -> Result<Option<u64>, MeasureError> {
-        page_cache::empty(&self.data, bytes, &self.scratch)
+    pub fn empty_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
+        let limit = if self.sweeps.get() { SWEEP_LIMIT } else { Duration::ZERO };
+        let held = page_cache::empty(&self.data, parts, &self.scratch, limit)?;
+        // What a sweep could not empty, another one will not: the record tells what is still held.
+        self.sweeps.set(self.sweeps.get() && held.is_none_or(|held| page_cache::is_little(held, parts)));
+        Ok(held)
     }
 
-    /// Fills the page cache with this part, and says what it holds of it.
+    /// Fills the page cache with these parts, and says what it holds of them.
     ///
     /// # Errors
     /// Where the target cannot be read.
-    pub fn fill_page_cache(&self, part: &Range<u64>) -> Result<Option<u64>, MeasureError> {
-        page_cache::fill(&self.data, part)
+    pub fn fill_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
+        page_cache::fill(&self.data, parts)
     }
 }
 
@@ -210,13 +243,22 @@ fn refuse_used(path: &Path) -> Result<(), MeasureError> {
     }
 }
 
-/// Bytes to lay out in a folder: what was asked, or the usual as far as a quarter of the free space remains.
-fn room_for(folder: &Path, wanted: &RealTargetOptions) -> Result<u64, MeasureError> {
+/// Bytes to lay out in a folder: what was asked, or the usual as far as a quarter of the free space remains, and half of
+/// the memory where it lies in that.
+fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<u64, MeasureError> {
     let free = halfpower_os::data_file::free_bytes(folder)?;
-    let most = free - free / 4;
+    let in_memory = budget.most_bytes().filter(|_| halfpower_os::filesystem::is_in_memory(folder));
+    let most = in_memory.unwrap_or(u64::MAX).min(free - free / 4);
     let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
     let what = match wanted.size {
         Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
+        Some(size) if in_memory.is_some_and(|most| size.0 > most) => {
+            let (memory, most) = (Bytes(budget.usable_bytes), Bytes(in_memory.unwrap_or(0)));
+            format!(
+                "lies in memory, and of the {memory} that may be used here at most {most} may go into a file, not \
+                 {size}: ask for less"
+            )
+        }
         Some(size) if size.0 < layout::LEAST_BYTES => {
             format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::LEAST_BYTES))
         }
@@ -227,6 +269,19 @@ fn room_for(folder: &Path, wanted: &RealTargetOptions) -> Result<u64, MeasureErr
         _ => return Ok(bytes),
     };
     Err(MeasureError::Target { path: folder.to_path_buf(), what })
+}
+
+/// Refuses to spread what cannot be.
+fn refuse_spread(path: &Path, ours: bool, span_bytes: u64, whole_bytes: u64) -> Result<(), MeasureError> {
+    let refuse = |what: String| Err(MeasureError::Target { path: path.to_path_buf(), what });
+    if ours {
+        return refuse(
+            "is a folder, and a file that is laid out in it holds no more than --size: name the device, or a large file \
+             that is there, to --spread it over"
+                .to_string(),
+        );
+    }
+    Spread::over(span_bytes, whole_bytes).map(drop).or_else(refuse)
 }
 
 /// Bytes to use of a file or device: what was asked, or all of it.

@@ -7,13 +7,15 @@ use std::sync::atomic::AtomicBool;
 use halfpower_os::Kind;
 use halfpower_probe::Root;
 use halfpower_record::{Capabilities, Environment, TargetKind};
-use halfpower_spec::{Bytes, Nanos, PageCache, WorkloadOptions};
+use halfpower_spec::{Bytes, Nanos, PageCache, Spread, WorkloadOptions};
 
 use super::member::{Member, USUAL_BYTES, refuse_twice};
+use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunLayout, RunVolume, VolumeMembers, environment_of};
 use super::{apply_options, engines, page_cache};
 use crate::MeasureError;
+use crate::admission::note_of_spread;
 
 /// The members of a target; none for `null:`.
 pub(super) struct Members {
@@ -23,13 +25,25 @@ pub(super) struct Members {
     pub devices: Vec<Option<String>>,
     /// Bytes of each member that are used.
     pub span_bytes: u64,
+    /// Memory that runs may use.
+    pub budget: MemoryBudget,
+    /// Bytes that each member holds, where those that are used lie in pieces over them; `None` where they are one part.
+    pub spread_bytes: Option<u64>,
 }
 
 impl Members {
     /// Those of `null:`.
     pub fn none(size: Option<Bytes>) -> Self {
         let span_bytes = size.map_or(USUAL_BYTES, |size| size.0);
-        Self { each: Vec::new(), volume: VolumeMembers::single(0), devices: Vec::new(), span_bytes }
+        let budget = MemoryBudget::of_this_process();
+        Self {
+            budget,
+            each: Vec::new(),
+            volume: VolumeMembers::single(0),
+            devices: Vec::new(),
+            span_bytes,
+            spread_bytes: None,
+        }
     }
 
     /// Opens these paths and looks at what surrounds them. Nothing of any size is written yet.
@@ -41,13 +55,17 @@ impl Members {
         volume: VolumeMembers,
         wanted: &RealTargetOptions,
     ) -> Result<(Self, Environment), MeasureError> {
+        let budget = MemoryBudget::of_this_process();
         refuse_twice(paths, wanted.force_in_use)?;
-        let each = paths.iter().map(|path| Member::open(path, wanted)).collect::<Result<Vec<_>, _>>()?;
+        let mut each = paths.iter().map(|path| Member::open(path, wanted, budget)).collect::<Result<Vec<_>, _>>()?;
         let mut probed = paths.iter().map(|path| probe(path)).collect::<Result<Vec<_>, _>>()?;
+        each.iter_mut().zip(&mut probed).for_each(|(member, environment)| call_direct_what_is(member, environment));
         let devices = probed.iter().map(|backend| backend.device.as_ref().map(|device| device.name.clone())).collect();
         let mut environment = if probed.len() == 1 { probed.remove(0) } else { environment_of(paths, probed) };
-        let mut members = Self { each, volume, devices, span_bytes: 0 };
+        let mut members = Self { budget, each, volume, devices, span_bytes: 0, spread_bytes: None };
         members.span_bytes = members.common_bytes();
+        let fewest = members.each.iter().map(|member| member.whole_bytes).min();
+        members.spread_bytes = fewest.filter(|_| wanted.spread).map(|bytes| members.volume.whole(bytes));
         environment.capabilities = members.capabilities();
         Ok((members, environment))
     }
@@ -72,6 +90,9 @@ impl Members {
             notes.extend(member.make_ready(asked, wanted, limit, stop)?);
         }
         self.span_bytes = self.common_bytes();
+        if let Some(whole) = self.spread_bytes {
+            notes.push(note_of_spread(self.span_bytes, whole));
+        }
         Ok(notes)
     }
 
@@ -88,10 +109,12 @@ impl Members {
             () if all(Kind::Block) => TargetKind::Device,
             () => TargetKind::File,
         };
-        let (span, members) = (Bytes(self.span_bytes), self.each.len() as u32);
+        let (span, spread) = (Bytes(self.span_bytes), self.spread_bytes.map(Bytes));
+        let members = self.each.len() as u32;
         let mut unavailable = apply_options::unavailable(&self.distinct_devices(self.each.len()));
         unavailable.extend(engines::missing(self.each.iter().map(|member| &member.data)));
-        Capabilities { kind, span, members, chunk: self.volume.chunk(), direct_unit: self.direct_unit(), unavailable }
+        let (chunk, direct_unit) = (self.volume.chunk(), self.direct_unit());
+        Capabilities { kind, span, spread, members, chunk, direct_unit, unavailable }
     }
 
     /// What direct requests must be multiples of; `None` where some member takes none.
@@ -121,6 +144,15 @@ impl Members {
         self.volume.arrange(options).or_else(|what| self.refuse(what))
     }
 
+    /// Where the pieces of what a lane reaches lie; `None` where it is one part.
+    ///
+    /// # Errors
+    /// Why they cannot.
+    pub fn spread(&self, volume: RunVolume) -> Result<Option<Spread>, MeasureError> {
+        let of_volume = |whole| Spread::over(volume.span_bytes(self.span_bytes), volume.span_bytes(whole));
+        self.spread_bytes.map(of_volume).transpose().or_else(|what| self.refuse(what))
+    }
+
     /// The devices under the first so many members, each once.
     pub fn distinct_devices(&self, members: usize) -> Vec<String> {
         let mut distinct: Vec<String> = Vec::new();
@@ -130,6 +162,21 @@ impl Members {
             }
         }
         distinct
+    }
+
+    /// The parts of each member that hold `used` of what a lane reaches.
+    fn parts(&self, used: Range<u64>, volume: RunVolume) -> Result<Vec<Range<u64>>, MeasureError> {
+        Ok(match (volume.layout, self.spread(volume)?) {
+            // A part of a stripe is a part of every member.
+            (RunLayout::Stripe(_), None) => std::iter::once(0..self.span_bytes).collect(),
+            (RunLayout::Stripe(chunk), Some(spread)) => {
+                let row = chunk.0 * volume.members as u64;
+                let of_member = |part: Range<u64>| part.start / row * chunk.0..part.end.div_ceil(row) * chunk.0;
+                spread.places(&(0..volume.span_bytes(self.span_bytes))).map(of_member).collect()
+            }
+            (_, None) => std::iter::once(used).collect(),
+            (_, Some(spread)) => spread.places(&used).collect(),
+        })
     }
 
     /// Empties the page cache of the members that take part, or fills it with what a run uses; gives what it holds then
@@ -147,17 +194,22 @@ impl Members {
         if drop_caches && !warm && volume.members > 0 {
             page_cache::drop_all()?;
         }
-        // A part of a stripe is a part of every member.
-        let used: Range<u64> = match volume.layout {
-            RunLayout::Stripe(_) => 0..self.span_bytes,
-            RunLayout::Each | RunLayout::Mirror => options.used(self.span_bytes),
-        };
+        let parts = self.parts(if warm { options.used(self.span_bytes) } else { 0..self.span_bytes }, volume)?;
         let mut most = None;
         for member in &self.each[..volume.members] {
-            let held = if warm { member.fill_page_cache(&used)? } else { member.empty_page_cache(self.span_bytes)? };
+            let held = if warm { member.fill_page_cache(&parts)? } else { member.empty_page_cache(&parts)? };
             most = most.max(held);
         }
         Ok(most)
+    }
+}
+
+/// Lets no request be called direct that a file system serves from memory.
+fn call_direct_what_is(member: &mut Member, environment: &mut Environment) {
+    let kind = environment.filesystem.as_ref().map_or("", |filesystem| filesystem.kind.as_str());
+    if let Some(why) = halfpower_probe::not_direct(&Root::live(), kind) {
+        member.alignment = None;
+        environment.notes.push(why);
     }
 }
 

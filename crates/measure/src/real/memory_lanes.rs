@@ -54,6 +54,7 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
         lanes,
         engine: EngineName::Memory,
         span_bytes,
+        spread_bytes: None,
         cached_bytes: None,
         warms_up: false,
         flush: false,

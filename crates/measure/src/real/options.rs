@@ -10,6 +10,8 @@ pub const USUAL_SILENCE: Nanos = Nanos(60_000_000_000);
 pub struct RealTargetOptions {
     /// Bytes to use.
     pub size: Option<Bytes>,
+    /// Whether these bytes lie in pieces over all of the target.
+    pub spread: bool,
     /// Whether anything will be written.
     pub writes: bool,
     /// Whether a file or device that is not ours may be written.

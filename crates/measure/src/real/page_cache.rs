@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use halfpower_os::DataFile;
+use halfpower_os::{DataFile, OsError};
 
 use crate::MeasureError;
 
@@ -16,40 +17,67 @@ const LITTLE: u64 = 1_000;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Makes the page cache forget the first `span_bytes` of `data`; gives what it holds in the end, where that can be
-/// told.
-///
-/// # Errors
-/// Where dirty pages cannot be written back, or the scratch file cannot be made.
-pub(crate) fn empty(data: &DataFile, span_bytes: u64, scratch: &Path) -> Result<Option<u64>, MeasureError> {
-    let span = 0..span_bytes;
-    let held = |data: &DataFile| data.cached_bytes(span.clone()).ok();
-    if held(data) == Some(0) {
-        return Ok(Some(0));
-    }
-    data.drop_cached(span.clone())?;
-    if held(data).is_some_and(|bytes| bytes > span_bytes / LITTLE) {
-        // What was under write-back at the first time has been written by now.
-        data.sync()?;
-        data.drop_cached(span.clone())?;
-    }
-    if held(data).is_some_and(|bytes| bytes > span_bytes / LITTLE) {
-        sweep(scratch, free_memory_bytes().unwrap_or(0))?;
-    }
-    Ok(held(data))
+/// Whether this much of `parts` may stay.
+pub(crate) fn is_little(held: u64, parts: &[Range<u64>]) -> bool {
+    held <= length_of(parts) / LITTLE
 }
 
-/// Makes the page cache hold this part of `data`, as far as there is memory; gives what it holds of it in the end, where
+fn length_of(parts: &[Range<u64>]) -> u64 {
+    parts.iter().map(|part| part.end - part.start).sum()
+}
+
+/// What the page cache holds of `parts`; `None` where that cannot be told.
+fn held(data: &DataFile, parts: &[Range<u64>]) -> Option<u64> {
+    parts.iter().map(|part| data.cached_bytes(part.clone()).ok()).sum()
+}
+
+/// Makes the page cache forget `parts` of `data`; gives what it holds of them in the end, where that can be
+/// told. Other pages are read through for `sweep_limit` at most.
+///
+/// # Errors
+/// Where the scratch file cannot be made, or the system refuses.
+pub(crate) fn empty(
+    data: &DataFile,
+    parts: &[Range<u64>],
+    scratch: &Path,
+    sweep_limit: Duration,
+) -> Result<Option<u64>, MeasureError> {
+    // With what lies between them: a large folio that reaches out of what is dropped stays.
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(Some(0)) };
+    let drop_all_parts = || but_for_lost_writes(data.drop_cached(first.start..last.end));
+    let holds_more = || held(data, parts).is_some_and(|bytes| !is_little(bytes, parts));
+    // Dropped before it is asked for: where the kernel counts other pages than those of the data, asking tells nothing.
+    drop_all_parts()?;
+    if holds_more() {
+        // What was under write-back at the first time has been written by now.
+        but_for_lost_writes(data.sync())?;
+        drop_all_parts()?;
+    }
+    if holds_more() {
+        sweep(scratch, free_memory_bytes().unwrap_or(0), sweep_limit)?;
+    }
+    Ok(held(data, parts))
+}
+
+/// Goes on where pages could not be written back: the record of the run that wrote them has the error of its closing
+/// flush, and a device that fails is what the next run is to show.
+fn but_for_lost_writes(done: Result<(), OsError>) -> Result<(), OsError> {
+    match done {
+        Err(error) if error.is_lost_write() => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes the page cache hold these parts of `data`, as far as there is memory; gives what it holds of them in the end, where
 /// that can be told.
 ///
 /// # Errors
 /// Where the target cannot be read.
-pub(crate) fn fill(data: &DataFile, part: &Range<u64>) -> Result<Option<u64>, MeasureError> {
-    let held = |data: &DataFile| data.cached_bytes(part.clone()).ok();
-    if held(data) != Some(part.end - part.start) {
-        read_through(data, part.clone())?;
+pub(crate) fn fill(data: &DataFile, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
+    if held(data, parts) != Some(length_of(parts)) {
+        parts.iter().try_for_each(|part| read_through(data, part.clone(), None))?;
     }
-    Ok(held(data))
+    Ok(held(data, parts))
 }
 
 /// Makes the kernel drop every clean page of the machine, also those of others.
@@ -64,17 +92,18 @@ pub(crate) fn drop_all() -> Result<(), MeasureError> {
     })
 }
 
-/// Reads a scratch file of `bytes` in `folder` through the page cache; it has no name and leaves nothing.
-fn sweep(folder: &Path, bytes: u64) -> Result<(), MeasureError> {
+/// Reads a scratch file of `bytes` in `folder` through the page cache, as much of it as `limit` allows; it has no name and
+/// leaves nothing.
+fn sweep(folder: &Path, bytes: u64, limit: Duration) -> Result<(), MeasureError> {
     let scratch = DataFile::unnamed_in(folder)?;
     scratch.set_size(bytes)?;
-    read_through(&scratch, 0..bytes)
+    read_through(&scratch, 0..bytes, Some(Instant::now() + limit))
 }
 
-fn read_through(data: &DataFile, part: Range<u64>) -> Result<(), MeasureError> {
+fn read_through(data: &DataFile, part: Range<u64>, until: Option<Instant>) -> Result<(), MeasureError> {
     let mut block = vec![0; BLOCK_BYTES];
     let mut offset = part.start;
-    while offset < part.end {
+    while offset < part.end && until.is_none_or(|until| Instant::now() < until) {
         match data.read_at(&mut block, offset)? {
             0 => break,
             read => offset += read as u64,
@@ -97,10 +126,23 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    const MIB: u64 = 1 << 20;
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_sweep_ends_with_its_time() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let scratch = DataFile::unnamed_in(folder.path()).unwrap();
+        scratch.set_size(1 << 40).unwrap();
+        // A tebibyte would take minutes, and all memory.
+        read_through(&scratch, 0..1 << 40, Some(Instant::now())).unwrap();
+        sweep(folder.path(), 1 << 40, Duration::from_millis(10)).unwrap();
+    }
+
     #[test]
     fn a_sweep_fills_the_cache_and_leaves_nothing() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        sweep(folder.path(), 8 << 20).unwrap();
+        sweep(folder.path(), 8 << 20, LONG).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -110,7 +152,8 @@ mod tests {
         let data = DataFile::unnamed_in(folder.path()).unwrap();
         data.write_all_at(&vec![1; 4 << 20], 0).unwrap();
         if data.cached_bytes(0..4 << 20).ok() == Some(4 << 20) && data.direct_alignment().unwrap().is_some() {
-            assert_eq!(empty(&data, 4 << 20, folder.path()).unwrap(), Some(0));
+            let all = 0..4 << 20;
+            assert_eq!(empty(&data, std::slice::from_ref(&all), folder.path(), LONG).unwrap(), Some(0));
         }
     }
 
@@ -120,8 +163,9 @@ mod tests {
         let data = DataFile::unnamed_in(folder.path()).unwrap();
         let span_bytes = (3 << 20) + 4096;
         data.write_all_at(&vec![1; span_bytes as usize], 0).unwrap();
-        if empty(&data, span_bytes, folder.path()).unwrap() == Some(0) {
-            assert_eq!(fill(&data, &(0..span_bytes)).unwrap(), Some(span_bytes));
+        let parts = [0..MIB, 2 * MIB..span_bytes];
+        if empty(&data, &parts, folder.path(), LONG).unwrap() == Some(0) {
+            assert_eq!(fill(&data, &parts).unwrap(), Some(span_bytes - MIB));
         }
     }
 

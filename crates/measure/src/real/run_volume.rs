@@ -168,16 +168,19 @@ fn side_by_side(level: &Level, environments: &[&Environment]) -> Level {
         environment.levels.iter().find(alike).cloned()
     };
     let all: Option<Vec<Level>> = environments.iter().map(same).collect();
-    let sum = |of: fn(&Level) -> Option<f64>| -> Option<f64> {
-        all.as_ref()?.iter().map(of).collect::<Option<Vec<f64>>>().map(|peaks| peaks.iter().sum())
+    let peaks = |of: fn(&Level) -> Option<f64>| -> Vec<f64> {
+        let peaks = all.as_ref().and_then(|all| all.iter().map(of).collect::<Option<Vec<f64>>>());
+        peaks.unwrap_or_default()
     };
-    let pap = sum(|level| level.pap.map(|pap| pap.0)).map(Rate);
-    let pap_iops = sum(|level| level.pap_iops);
+    let sum = |peaks: &[f64]| (!peaks.is_empty()).then(|| peaks.iter().sum::<f64>());
+    let (paps, member_pap_iops) = (peaks(|level| level.pap.map(|pap| pap.0)), peaks(|level| level.pap_iops));
+    let (pap, pap_iops) = (sum(&paps).map(Rate), sum(&member_pap_iops));
     let source = match (pap, pap_iops) {
         (None, None) => level.source.clone(),
         _ => format!("{} members side by side, each as {}", environments.len(), level.source),
     };
-    Level { pap, pap_iops, source, ..level.clone() }
+    let member_paps = paps.into_iter().map(Rate).collect();
+    Level { pap, pap_iops, member_paps, member_pap_iops, source, ..level.clone() }
 }
 
 #[cfg(test)]
@@ -237,6 +240,11 @@ mod tests {
         let same = vec![environment("sda", 1.0), environment("sdb", 2.0), environment("sdb", 2.0)];
         let joined = environment_of(&paths, same);
         assert_eq!(joined.levels.iter().map(|level| level.pap).collect::<Vec<_>>(), [Some(Rate(1.0)), Some(Rate(3.0))]);
+        assert_eq!(
+            joined.levels[1].member_paps,
+            [Rate(1.0), Rate(2.0)],
+            "a few members alone have the limits of these"
+        );
         assert!(joined.notes[0].contains("/a, /b, /c (on sda, sdb, sdb)") && joined.notes[0].contains("share it"));
     }
 }

@@ -4,8 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use halfpower_engine::{EngineSettings, Volume};
 use halfpower_os::{DataFile, Kind, Mode, OsError, RunFile};
-use halfpower_spec::{Bytes, Direction, EngineName, Layout, PageCache, Pattern, Run, Workload};
+use halfpower_spec::{Bytes, Direction, Layout, PageCache, Pattern, Run, Workload};
 
 use super::layout;
 use super::member::Member;
@@ -50,7 +51,7 @@ impl ScratchFile {
             Layout::Written | Layout::New | Layout::Append | Layout::LastFirst => {}
             Layout::Fallocated => data.reserve(bytes)?,
             Layout::Truncated => {
-                write_and_truncate((&data, cache.direct()), bytes, run, seed, stop)?;
+                write_and_truncate((&data, cache.direct()), bytes, run, layout::settings(seed, member.budget), stop)?;
             }
         }
         data.sync()?;
@@ -71,14 +72,14 @@ fn write_and_truncate(
     (data, direct): (&DataFile, bool),
     bytes: u64,
     run: &Run,
-    seed: u64,
+    settings: EngineSettings,
     stop: &AtomicBool,
 ) -> Result<(), MeasureError> {
     let open = || {
-        let file = data.reopen(layout::mode(direct))?;
-        Ok(halfpower_engine::open(Some(file), EngineName::Auto, layout::DEPTH, Bytes(layout::BLOCK_BYTES), seed)?)
+        let volume = Volume::of(Some(data.reopen(layout::mode(direct))?));
+        Ok(halfpower_engine::open_volume(volume, settings)?)
     };
-    layout::lay_out(data.path(), bytes, seed, run.runtime, stop, open)?;
+    layout::lay_out(data.path(), bytes, settings, run.runtime, stop, open)?;
     Ok(data.truncate()?)
 }
 

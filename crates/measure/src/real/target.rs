@@ -14,7 +14,7 @@ use halfpower_spec::{
 use super::account::MachineAccount;
 use super::admits::{self, Rights};
 use super::harness::Harness;
-use super::lanes::Reached;
+use super::lanes::{OpenedLanes, Reached};
 use super::ledgers::Ledgers;
 use super::members::Members;
 use super::options::RealTargetOptions;
@@ -47,8 +47,11 @@ impl RealTarget {
     /// The target `null:`, which takes every request and does nothing.
     ///
     /// # Errors
-    /// None today; a target is always opened the same way.
+    /// Where its bytes are to be spread: it has none.
     pub fn null(wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        if wanted.spread {
+            return Err(MeasureError::Unfit { what: "--spread: null: holds nothing; leave it out".to_string() });
+        }
         let machine = halfpower_probe::probe_machine(&Root::live());
         Ok(Self::of(Members::none(wanted.size), Environment { machine, ..Environment::default() }, wanted))
     }
@@ -89,7 +92,9 @@ impl RealTarget {
         if self.wanted.engine == EngineName::Auto
             && let Err(why) = halfpower_engine::io_uring_available()
         {
-            self.environment.notes.push(format!("{why}; requests go out through a pool of threads instead"));
+            self.environment
+                .notes
+                .push(format!("Requests go out through a pool of threads, since io_uring cannot be used: {why}"));
         }
         self
     }
@@ -127,7 +132,7 @@ impl TargetBackend for RealTarget {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        let rights = Rights { writes: self.wanted.writes, memory_bytes: self.environment.machine.memory.0 };
+        let rights = Rights { writes: self.wanted.writes };
         admits::admits(&self.members, workload, rights)
     }
 
@@ -162,7 +167,10 @@ impl TargetBackend for RealTarget {
         // Where some blocks are to come more often than others, they come again.
         let is_even = options.random_distribution == RandomDistribution::Even;
         let once = cold && is_even || self.scratch.is_some();
-        let (lanes, engine) = self.reached(volume).open_lanes(run, once)?;
+        let OpenedLanes { lanes, engine, unregistered_buffers } = self.reached(volume).open_lanes(run, once)?;
+        if unregistered_buffers {
+            self.note(&self.members.budget.note_of_unregistered());
+        }
         let flush = (buffered && rw.writes()) || options.fdatasync > 0;
         // Blocks that come once, time that a flush takes and requests that are traced are all the window's.
         let is_whole = once || flush || run.pass == Pass::Traced;
@@ -171,6 +179,7 @@ impl TargetBackend for RealTarget {
             lanes,
             engine,
             span_bytes: self.members.span_bytes,
+            spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_none()),
             cached_bytes,
             warms_up,
             flush,
@@ -190,8 +199,20 @@ impl TargetBackend for RealTarget {
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        let devices = self.members.devices.iter().flatten().map(String::as_str);
-        Ok(Box::new(MachineAccount::new(pass, &self.witnessed, devices)?))
+        let account = |target: &Self, pass| {
+            let devices = target.members.devices.iter().flatten().map(String::as_str);
+            MachineAccount::new(pass, &target.witnessed, devices)
+        };
+        let threads = halfpower_os::trace::own_threads().len();
+        match account(self, pass) {
+            // What it costs is then known from below alone; the run goes on.
+            Err(MeasureError::Account(why)) => {
+                self.note(&format!("the soaker could not be started ({why}): costs are known from below alone"));
+                halfpower_os::processor::await_threads(threads);
+                Ok(Box::new(account(self, Pass::Plain)?))
+            }
+            account => Ok(Box::new(account?)),
+        }
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

@@ -20,14 +20,15 @@ pub(super) fn lay_out(reached: Reached<'_>, stop: &AtomicBool) -> Result<Ledgers
     let span = reached.span_bytes();
     let ledgers = Ledgers::new(reached.volume, span);
     let mode = layout::mode(reached.members.direct_unit().is_some());
+    let settings = layout::settings(reached.seed, reached.members.budget);
     let entered = Reached { ledgers: Some(&ledgers), ..reached };
     for lane in 0..reached.volume.lanes().len() {
         let open = || {
             let volume = entered.volume_of(lane, reached.volume.address_map(), mode)?;
-            Ok(halfpower_engine::open_volume(volume, layout::settings(reached.seed))?)
+            Ok(halfpower_engine::open_volume(volume, settings)?)
         };
         let no_limit = Nanos(u64::MAX / 2);
-        layout::lay_out(&reached.members.path(), span, reached.seed, no_limit, stop, open)?;
+        layout::lay_out(&reached.members.path(), span, settings, no_limit, stop, open)?;
     }
     // Of a single copy reads verify what was laid out. A mirror's reads see one copy of it: both are read back with the
     // run.

@@ -49,7 +49,7 @@ impl ConstantsDisk {
         let disk = self.used(&run.workload);
         let contents = self.contents.borrow();
         if contents.is_none() && !disk.faults.any() {
-            let mut path = DiskPath::new(&disk, run.seed);
+            let mut path = DiskPath::new(&disk, run.seed).issued_by(run.workload.threads);
             if disk.has_buckets() {
                 path = path.keeping(Arc::clone(&self.limits));
             }
@@ -89,6 +89,7 @@ impl Subject for ConstantsDisk {
         let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: self.disk.size,
+            spread: None,
             members: self.disk.disks,
             chunk: None,
             direct_unit: Some(Bytes(512)),

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use halfpower_engine::{Completion, Engine, EngineError, Operation, Request};
-use halfpower_spec::Nanos;
+use halfpower_spec::{Nanos, Spread};
 
 pub struct EachMember<E> {
     engine: E,
@@ -15,6 +15,8 @@ pub struct EachMember<E> {
     members: u32,
     /// Streams of the slots that read or write in sequence; `None` leaves offsets as they were drawn.
     streams: Option<Streams>,
+    /// Where the pieces of a member's span lie; `None` where it is one part.
+    spread: Option<Spread>,
     batch: Vec<Request>,
 }
 
@@ -30,7 +32,12 @@ struct Streams {
 impl<E: Engine> EachMember<E> {
     /// `members` disks that are `stride` bytes apart on `engine`.
     pub fn new(engine: E, members: u32, stride: u64) -> Self {
-        Self { engine, stride, members, streams: None, batch: Vec::new() }
+        Self { engine, stride, members, streams: None, spread: None, batch: Vec::new() }
+    }
+
+    /// The same, with the span of each member in pieces.
+    pub fn spread(self, spread: Option<Spread>) -> Self {
+        Self { spread, ..self }
     }
 
     /// The same, whose first `slots` slots follow one another in `range` of each member.
@@ -47,6 +54,7 @@ impl<E: Engine> EachMember<E> {
             offset = if *next + length > streams.range.end { streams.range.start } else { *next };
             *next = offset + length;
         }
+        let offset = self.spread.map_or(offset, |spread| spread.place(offset));
         Request { offset: u64::from(member) * self.stride + offset, ..*request }
     }
 }

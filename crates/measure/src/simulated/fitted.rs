@@ -179,6 +179,7 @@ impl Subject for Calibrated {
         let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
+            spread: None,
             members: self.setup.disks,
             chunk: (self.setup.disks > 1).then_some(Bytes(CHUNK)),
             direct_unit: Some(SECTOR),

@@ -16,6 +16,17 @@ pub(super) trait Subject {
     fn environment(&self) -> Environment;
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;
+    /// Bytes over which these lie in pieces; `None` where they are one part.
+    fn spread_bytes(&self) -> Option<u64> {
+        None
+    }
+    /// Lays the span in pieces over all that it holds.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn spread(&mut self) -> Result<(), MeasureError> {
+        unfit("--spread: every byte of this simulated target is as near as every other; leave it out".to_string())
+    }
     /// Processors of the machine that the account is about.
     fn cpus(&self) -> u32;
     /// Whether `workload` can be asked of it, beyond what every simulated path is asked.

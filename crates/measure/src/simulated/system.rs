@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use halfpower_engine::Simulated;
+use halfpower_engine::{Engine, Simulated, SpreadOver};
 use halfpower_model::{
     Allocation, Array, Completed, Moment, Operation, PathModel, ProcessorTime, Setting, Stack, Submission, System,
 };
 use halfpower_record::{Capabilities, Device, Environment, Level, Machine as Computer, TargetKind};
 use halfpower_spec::{
     Affinity, Bytes, Cache, Direction, DiskArray, Fadvise, Layout, Nanos, PageCache, Pattern, Rate, Run, Setup,
-    SimulatedSystem, Switch, VolumeLayout, Workload,
+    SimulatedSystem, Spread, Switch, VolumeLayout, Workload,
 };
 
 use super::each::EachMember;
 use super::subject::{Opened, Subject, least_bytes, unfit};
+use crate::admission::fits_pieces;
 use crate::{MeasureError, affinity};
 
 /// What a disk's sector holds, and so what direct requests are multiples of.
@@ -31,6 +32,8 @@ pub struct Machine {
     setup: Setup,
     write_cache: bool,
     span_bytes: u64,
+    /// Whether these lie in pieces over all that it holds.
+    is_spread: bool,
 }
 
 /// How a run uses the machine.
@@ -45,7 +48,8 @@ impl Machine {
     pub fn new(described: &SimulatedSystem, size: Option<Bytes>, write_cache: bool) -> Result<Self, MeasureError> {
         let SimulatedSystem { name, text, setup, constants } = described;
         let system = System::with_constants(text, constants)?;
-        let mut machine = Self { name: name.clone(), system, setup: *setup, write_cache, span_bytes: 0 };
+        let mut machine =
+            Self { name: name.clone(), system, setup: *setup, write_cache, span_bytes: 0, is_spread: false };
         let whole = machine.whole_bytes()?;
         if size.is_some_and(|size| size.0 > whole) {
             let (asked, holds) = (size.unwrap_or_default(), Bytes(whole));
@@ -166,6 +170,7 @@ impl Machine {
                 _ => Direction::Read,
             }),
             source: rung.source,
+            ..Level::default()
         };
         Ok(std::iter::once(host).chain(system.ladder(&setting).into_iter().map(level)).collect())
     }
@@ -215,6 +220,13 @@ impl Machine {
         workload.options.reached(self.span_bytes.min(holds))
     }
 
+    /// Where the pieces of a workload's span lie; `None` where it is one part.
+    fn spread_over(&self, stack: &Stack, each: bool) -> Result<Option<Spread>, MeasureError> {
+        let holds = if each { stack.disk_bytes() } else { stack.bytes() };
+        let spread = self.is_spread.then(|| Spread::over(self.span_bytes.min(holds), holds)).transpose();
+        spread.or_else(|why| unfit(format!("--spread: sim:{} {why}", self.name)))
+    }
+
     /// Whether requests come over a wire, so that the application's machine is not the one with the disks.
     fn is_remote(&self) -> bool {
         self.system.network.as_ref().is_some_and(|network| network.wire_mbps.is_some())
@@ -233,6 +245,7 @@ impl Subject for Machine {
         let capabilities = Capabilities {
             kind: TargetKind::Simulated,
             span: Bytes(self.span_bytes),
+            spread: None,
             members: self.setup.disks,
             chunk: self.chunk(),
             direct_unit: Some(SECTOR),
@@ -250,6 +263,16 @@ impl Subject for Machine {
 
     fn span_bytes(&self) -> u64 {
         self.span_bytes
+    }
+
+    fn spread_bytes(&self) -> Option<u64> {
+        self.is_spread.then(|| self.whole_bytes().unwrap_or(self.span_bytes))
+    }
+
+    fn spread(&mut self) -> Result<(), MeasureError> {
+        self.is_spread = true;
+        let Use { setting, each, system } = self.used(&Workload::default())?;
+        self.spread_over(&system.path(&setting, 0)?, each).map(drop)
     }
 
     fn cpus(&self) -> u32 {
@@ -278,7 +301,9 @@ impl Subject for Machine {
                 "each of its disks is given a stream of its own",
             ));
         }
-        let range = self.range(&system.path(&setting, 0)?, each, workload);
+        let stack = system.path(&setting, 0)?;
+        let range = self.range(&stack, each, workload);
+        fits_pieces(workload, self.spread_over(&stack, each)?)?;
         let needed = least_bytes(workload);
         if needed > range.end - range.start {
             let (needed, span) = (Bytes(needed), Bytes(range.end - range.start));
@@ -291,6 +316,7 @@ impl Subject for Machine {
         let Use { setting, each, system } = self.used(&run.workload)?;
         let stack = system.path(&setting, run.seed)?;
         let (stride, range) = (stack.disk_bytes(), self.range(&stack, each, &run.workload));
+        let spread = self.spread_over(&stack, each)?;
         let members = if each { setting.disks } else { 1 };
         let depth = run.workload.total_depth() * members;
         let slots = depth + run.workload.options.random_readers;
@@ -300,10 +326,14 @@ impl Subject for Machine {
         };
         let account = engine.processor_time();
         if !each {
-            return Ok(Opened { engine: Box::new(engine), account, depth, range });
+            let engine: Box<dyn Engine> = match spread {
+                Some(spread) => Box::new(SpreadOver::new(Box::new(engine), spread, slots)),
+                None => Box::new(engine),
+            };
+            return Ok(Opened { engine, account, depth, range });
         }
         let streams = run.workload.rw.pattern() == Pattern::Sequential;
-        let engine = EachMember::new(engine, members, stride);
+        let engine = EachMember::new(engine, members, stride).spread(spread);
         let engine = if streams { engine.streaming(depth, range.clone()) } else { engine };
         let engine = Box::new(engine);
         Ok(Opened { engine, account, depth, range })

@@ -12,7 +12,7 @@ use super::fitted::Calibrated;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
-use crate::admission::{coherent, fits_readers};
+use crate::admission::{coherent, fits_readers, note_of_spread};
 use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 
@@ -54,6 +54,18 @@ impl SimulatedTarget {
         }
         let write_cache = write_cache != Some(Switch::Off);
         Ok(Self::of(Box::new(Machine::new(system, size, write_cache)?)))
+    }
+
+    /// The same, with the bytes that are used in pieces over all that it holds.
+    ///
+    /// # Errors
+    /// Where it has no places, or the bytes leave no room between the pieces.
+    pub fn spread(mut self) -> Result<Self, MeasureError> {
+        self.subject.spread()?;
+        let whole = self.subject.spread_bytes();
+        self.environment.capabilities.spread = whole.map(Bytes);
+        self.environment.notes.extend(whole.map(|whole| note_of_spread(self.subject.span_bytes(), whole)));
+        Ok(self)
     }
 
     fn of(subject: Box<dyn Subject>) -> Self {
@@ -152,6 +164,7 @@ impl TargetBackend for SimulatedTarget {
             engine: EngineName::Simulated,
             cached_bytes: None,
             span_bytes: self.span_bytes(),
+            spread_bytes: self.subject.spread_bytes(),
             // The path is at rest when a run begins, and closed forms count from there.
             warms_up: false,
             flush: (!cache.direct() && run.workload.rw.writes()) || options.fdatasync > 0,

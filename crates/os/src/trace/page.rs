@@ -4,7 +4,7 @@
 //! tracefs): a time stamp, the number of bytes, then entries of four-byte words, whose first carries five bits of type and
 //! 27 bits of time since the entry before.
 
-use super::events::{Decoder, Field, TraceEvent, fields};
+use super::events::{Decoder, Field, TraceEvent, WANTED_EVENTS, fields};
 
 /// Entries that carry events are of these types; 0 means that the length stands in a word of its own.
 const LAST_DATA: u32 = 28;
@@ -60,6 +60,23 @@ impl PageLayout {
     pub(crate) fn first_ns(&self, page: &[u8]) -> Option<u64> {
         self.open(page)?.next().map(|(at_ns, _)| at_ns)
     }
+}
+
+/// The events of one page of a ring buffer, as tracefs hands it out: with the text of its `events/header_page`, the
+/// `format` files of the events that may stand in it, and all numbers of the disk that they may name. What is not
+/// understood gives no event.
+pub fn events_of_page(header_page: &str, formats: &[&str], disk: &[u64], page: &[u8]) -> Vec<TraceEvent> {
+    let mut events = Vec::new();
+    let Some(layout) = PageLayout::parse(header_page) else { return events };
+    let mut decoder = Decoder::new(&[disk.to_vec()]);
+    for format in formats {
+        let name = format.lines().find_map(|line| line.strip_prefix("name: "));
+        if let Some(wanted) = WANTED_EVENTS.iter().find(|wanted| Some(wanted.name) == name) {
+            decoder.learn(wanted, format);
+        }
+    }
+    layout.read(page, 0, &decoder, &mut events);
+    events
 }
 
 /// Walks the entries of a page: times and payloads.
@@ -135,7 +152,7 @@ impl<'a> Iterator for Entries<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::tests::{decoder, issue};
+    use super::super::events::tests::{ISSUE, decoder, issue};
     use super::super::events::{Step, What};
     use super::*;
 
@@ -212,6 +229,8 @@ mod tests {
         padded.extend(event(1, 2));
         assert_eq!(read(&page(0, 3 << 30, &padded)), [(1, 1)]);
         assert_eq!(PageLayout::parse(HEADER).unwrap().first_ns(&cut), Some(1));
+        let of_page = |disk: &[u64]| events_of_page(HEADER, &["name: sched_switch", ISSUE], disk, &cut).len();
+        assert_eq!((of_page(&[254 << 20]), of_page(&[7 << 20])), (1, 0));
     }
 
     #[test]

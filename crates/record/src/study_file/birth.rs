@@ -11,14 +11,24 @@ use halfpower_output::STUDY_APPLICATION_ID as APPLICATION_ID;
 use halfpower_spec::Question;
 use rusqlite::{Connection, params};
 
-use super::layout::{LAYOUT, fnv1a, insert_environment, to_sqlite};
-use crate::{COLUMNS, Environment, RecordError};
+use super::layout::{LAYOUT, fnv1a, insert_environment, insert_record, to_sqlite};
+use crate::{COLUMNS, Column, Environment, Record, RecordError};
 
-pub(super) fn create(path: &Path, question: &Question, environment: &Environment) -> Result<(), RecordError> {
+pub(super) fn create(
+    path: &Path,
+    question: &Question,
+    environment: &Environment,
+    records: &[Record],
+) -> Result<(), RecordError> {
     clear_orphan(&halfpower_output::followed(path))?;
-    let bytes = made(question, environment)
+    let bytes = made(question, environment, records)
         .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;
-    halfpower_output::publish_new(path, &bytes).map_err(|error| match error {
+    publish(path, &bytes)
+}
+
+/// Makes the file of these bytes, where there is none of that name.
+pub(super) fn publish(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    halfpower_output::publish_new(path, bytes).map_err(|error| match error {
         OutputError::Taken { path } => RecordError::Exists { path },
         OutputError::Refused { path, error } => RecordError::Unwritable { path, reason: error.to_string() },
         other => RecordError::Unwritable { path: path.to_path_buf(), reason: other.to_string() },
@@ -49,7 +59,7 @@ fn clear_orphan(path: &Path) -> Result<(), RecordError> {
 }
 
 /// The bytes of a new study, made in memory.
-fn made(question: &Question, environment: &Environment) -> rusqlite::Result<Vec<u8>> {
+fn made(question: &Question, environment: &Environment, records: &[Record]) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(&layout())?;
@@ -57,6 +67,8 @@ fn made(question: &Question, environment: &Environment) -> rusqlite::Result<Vec<
     let sum = fnv1a(&text);
     transaction.execute("INSERT INTO study VALUES (?1, ?2, ?3)", params![text, env!("CARGO_PKG_VERSION"), sum])?;
     insert_environment(&transaction, LAYOUT, 0, environment)?;
+    let columns: Vec<(String, &Column)> = COLUMNS.iter().map(|column| (column.name.to_string(), column)).collect();
+    records.iter().try_for_each(|record| insert_record(&transaction, &columns, 0, record))?;
     transaction.commit()?;
     Ok(connection.serialize("main")?.to_vec())
 }

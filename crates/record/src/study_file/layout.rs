@@ -1,11 +1,12 @@
-//! Defines what both layouts of the study file share: its marks, its checksums and the row of an environment.
+//! Defines what both layouts of the study file share: its marks, its checksums and the rows of an environment and of a record.
 
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Transaction, params};
+use rusqlite::types::Value;
+use rusqlite::{Transaction, params, params_from_iter};
 
-use crate::{Environment, RecordError};
+use crate::{Column, Environment, Record, RecordError};
 
 /// The layout that this program writes, and the newest that it reads.
 pub(super) const LAYOUT: u32 = 2;
@@ -41,6 +42,25 @@ pub(super) fn insert_environment(
     }
     let sum = fnv1a(&text);
     to.execute("INSERT INTO environment VALUES (?1, ?2, ?3)", params![id, text, sum]).map(drop)
+}
+
+/// Inserts by column name: a file of an earlier layout has other columns.
+pub(super) fn insert_record(
+    to: &Transaction,
+    columns: &[(String, &Column)],
+    environment: usize,
+    record: &Record,
+) -> rusqlite::Result<()> {
+    let text = serde_json::to_string(record).map_err(to_sqlite)?;
+    let sum = fnv1a(&text);
+    let names: String = columns.iter().map(|(name, _)| format!(", {name}")).collect();
+    let places = ", ?".repeat(columns.len());
+    let values = columns.iter().map(|(_, column)| (column.value)(record));
+    let values = values.chain([Value::Integer(environment as i64 + 1), Value::Text(text), Value::Integer(sum)]);
+    let sql = format!(
+        "INSERT INTO record (record_id{names}, environment_id, record, record_fnv1a) VALUES (NULL{places}, ?, ?, ?)"
+    );
+    to.prepare_cached(&sql)?.execute(params_from_iter(values)).map(drop)
 }
 
 pub(super) fn to_sqlite(error: serde_json::Error) -> rusqlite::Error {

@@ -16,10 +16,23 @@ pub fn environment(kernel: &str) -> Environment {
     Environment { machine, levels: vec![link], notes: vec!["a note, with a comma".into()], ..Environment::default() }
 }
 
+fn workload(number: u32) -> Workload {
+    Workload {
+        rw: Rw::ALL[number as usize % Rw::ALL.len()],
+        rwmixread: 70,
+        bs: Bytes(512 << (number % 12)),
+        iodepth: 1 << (number % 6),
+        threads: 1 + number % 2,
+        cache: Cache::ALL[number as usize % 4],
+        engine: EngineName::Auto,
+        ..Workload::default()
+    }
+}
+
 /// The record of run `number`: its workload, counts and floats all depend on it.
 pub fn record(number: u32) -> Record {
-    let rw = Rw::ALL[number as usize % Rw::ALL.len()];
-    let bs = Bytes(512 << (number % 12));
+    let workload = workload(number);
+    let Workload { rw, bs, .. } = workload;
     let mut latency = Latency::default();
     (0..200).for_each(|step| latency.add(u64::from(number + 1) * 1000 + step * step * 37));
     let ios = latency.count();
@@ -28,16 +41,7 @@ pub fn record(number: u32) -> Record {
     Record {
         run: Run {
             experiment: [Some(Experiment::Sequential), Some(Experiment::Random), None][number as usize % 3],
-            workload: Workload {
-                rw,
-                rwmixread: 70,
-                bs,
-                iodepth: 1 << (number % 6),
-                threads: 1 + number % 2,
-                cache: Cache::ALL[number as usize % 4],
-                engine: EngineName::Auto,
-                ..Workload::default()
-            },
+            workload,
             repeat: number,
             pass: if number.is_multiple_of(4) { Pass::Soaker } else { Pass::Plain },
             runtime: Nanos(300_000_000),
@@ -69,11 +73,13 @@ pub fn record(number: u32) -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
+        spread_bytes: None,
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
     }
 }
 

@@ -12,9 +12,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::data::data;
 use super::tables::{cell_list, cost_table, half_power_table, path_table, wide};
 use super::terminal::{change_words, price_figures, three_digits};
-use crate::html::answer::tile;
 use crate::html::format::{UNKNOWN, date, heading, number, path_words, size};
 use crate::html::page::{CHARTS, LIBRARY, SCRIPT, footer, head};
+use crate::html::tiles::tile;
 use crate::words::{self, compare::signed};
 
 /// The kinds of chart that show two studies.
@@ -203,7 +203,7 @@ fn price(comparison: &Comparison) -> Markup {
             h2 { "What the money buys" }
             p.lead { "KAPS and MAPS are accesses to kilobytes and to megabytes a second, from random direct reads." }
             (wide("Price and performance", &["", "A", "B", "B over A"], 1, rows))
-            @for (study, figure) in &table.missing { p.lead { (words::compare_notes::missing(*study, *figure)) } }
+            @for (study, figure) in &table.missing { p.lead { (words::compare_notes::missing(*study, *figure, comparison)) } }
         }
     }
 }

@@ -144,7 +144,7 @@ pub(crate) fn cell_list(comparison: &Comparison) -> Markup {
             @if !comparison.left_out.is_empty() {
                 details {
                     summary { (comparison.left_out.len()) " common cells left out" }
-                    ul { @for one in &comparison.left_out { li { (cell_words(&one.settings)) ": " (compare_notes::left_out(one)) } } }
+                    ul { @for one in &comparison.left_out { li { (cell_words(&one.settings)) ": " (compare_notes::left_out(one, comparison)) } } }
                 }
             }
         }

@@ -1,127 +1,67 @@
-//! Prints the comparison of two studies on one screen: at most forty lines.
+//! Makes the screen of two studies that are compared: at most forty lines.
 //!
 //! The verdict stands first, then each path's throughput and peak, half power, cost, and the cells that differ most.
 //! Where there is more than a screen holds, the last lines of the last parts give way, and say how many they were.
 
-use std::io::{self, Write};
-
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use halfpower_analyse::{
-    Bound, CellComparison, Change, Comparison, CostComparison, CostTerm, HalfPowerComparison, PathComparison, PriceRow,
-    StudyFacts,
+    Bound, CellComparison, Change, Comparison, ConditionLimit, CostComparison, CostTerm, HalfPowerComparison,
+    PathComparison, PriceRow, StudyFacts,
 };
 use halfpower_text::format::{number, percent, size, two_digits};
 
-use crate::Style;
+use super::parts::{Part, row};
 use crate::terminal::Noun;
 use crate::words::compare::{self, signed};
 use crate::words::compare_notes;
 use crate::words::settings::{cell as cell_words, path as path_words};
 
-/// Lines on a screen, the prompt left out.
-const SCREEN: usize = 40;
-/// Narrowest and widest text that is folded to the terminal.
-const WIDTH: (usize, usize) = (40, 120);
 /// Stands where something is not known.
-const UNKNOWN: &str = "-";
+pub(super) const UNKNOWN: &str = "-";
 /// Cases of a condition that are shown.
 const CASES: usize = 3;
 /// Marks what is beyond chance and beyond the practical threshold.
-const DIFFERENT: &str = " *";
+pub(super) const DIFFERENT: &str = " *";
+/// Marks what others may have done, who used the disk.
+const PERHAPS_OTHERS: &str = " ?";
+/// Lines on a screen, the prompt left out.
+pub(super) const SCREEN: usize = 40;
 
-const STUDIES: Noun = Noun("study", "studies");
-const LINES: Noun = Noun("line", "lines");
+pub(super) const STUDIES: Noun = Noun("study", "studies");
+pub(super) const LINES: Noun = Noun("line", "lines");
 const PATHS: Noun = Noun("path", "paths");
 const CELLS: Noun = Noun("cell; --json and --html have it", "cells; --json and --html have them all");
 
-/// A part of the screen: a heading, lines, and how many of them stay at least.
-struct Part {
-    heading: Option<String>,
-    lines: Vec<String>,
-    noun: Noun,
-    shown: usize,
-    least: usize,
-}
-
-impl Part {
-    fn new(heading: Option<String>, lines: Vec<String>, noun: Noun, least: usize) -> Self {
-        let shown = lines.len();
-        Self { heading, shown, least: least.min(shown), lines, noun }
-    }
-
-    fn height(&self) -> usize {
-        if self.lines.is_empty() {
-            return 0;
-        }
-        1 + usize::from(self.heading.is_some()) + self.shown + usize::from(self.shown < self.lines.len())
-    }
-}
-
-/// Prints the comparison on at most one screen of forty lines, unless its first parts alone are longer.
-///
-/// # Errors
-/// Those of `out`.
-pub fn compare_text(comparison: &Comparison, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let width = style.width.clamp(WIDTH.0, WIDTH.1);
-    let mut parts = parts(comparison, width);
-    for at in (0..parts.len()).rev() {
-        while parts.iter().map(Part::height).sum::<usize>() > SCREEN + 1 && parts[at].shown > parts[at].least {
-            parts[at].shown -= 1;
-        }
-    }
-    let mut first = true;
-    for part in parts.iter().filter(|part| !part.lines.is_empty()) {
-        if !std::mem::take(&mut first) {
-            writeln!(out)?;
-        }
-        print(part, width, style.colour, out)?;
-    }
-    Ok(())
-}
-
-fn print(part: &Part, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    if let Some(heading) = &part.heading {
-        let heading = cut(heading, width);
-        if colour { writeln!(out, "\x1b[1m{heading}\x1b[0m")? } else { writeln!(out, "{heading}")? }
-    }
-    for line in &part.lines[..part.shown] {
-        writeln!(out, "{}", cut(line, width))?;
-    }
-    match part.lines.len() - part.shown {
-        0 => Ok(()),
-        hidden => writeln!(out, "{}", cut(&part.noun.more(hidden), width)),
-    }
-}
-
-fn parts(comparison: &Comparison, width: usize) -> Vec<Part> {
-    let mut verdict: Vec<String> =
-        compare::verdict(comparison).iter().flat_map(|sentence| folded("", sentence, width)).collect();
+/// The parts of a comparison of two studies, in their order.
+pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
+    let mut verdict: Vec<(&str, String)> = compare::verdict(comparison).into_iter().map(|said| ("", said)).collect();
     if comparison.different {
-        verdict.push(format!(
-            "Changes are from A to B, with 95% intervals;{DIFFERENT} is beyond chance and of practical size."
-        ));
+        let marks =
+            format!("Changes are from A to B, with 95% intervals;{DIFFERENT} is beyond chance and of practical size.");
+        verdict.push(("", marks));
     }
-    let note = |note| folded("  ! ", &compare_notes::sentence(note, comparison), width);
-    let notes = comparison.notes.iter().flat_map(note).collect();
+    let note = |note| ("  ! ", compare_notes::sentence(note, comparison));
+    let notes = comparison.notes.iter().map(note).collect();
     vec![
-        Part::new(None, vec![study("A", &comparison.a), study("B", &comparison.b)], STUDIES, 2),
-        Part::new(None, verdict, LINES, usize::MAX),
-        conditions(comparison, width),
+        Part::facts(vec![study(&comparison.a), study(&comparison.b)], STUDIES),
+        Part::lines(None, verdict, LINES, usize::MAX),
+        conditions([comparison]),
         price(comparison),
         throughput(comparison),
         half_power(comparison),
         cost(comparison),
         cells(comparison),
-        Part::new(Some("Before you believe it".to_string()), notes, LINES, 4),
+        Part::lines(Some("Before you believe it"), notes, LINES, 4),
     ]
 }
 
-/// Such as `A  before.halfpower: 212 runs in 118 s of /data; 2 x EPYC, Linux 6.1; ext4 on nvme0n1`.
-fn study(letter: &str, facts: &StudyFacts) -> String {
+/// Such as `A  before.halfpower: 212 runs in 118 s; 2 x EPYC, Linux 6.1; ext4 on nvme0n1; /data`.
+pub(super) fn study(facts: &StudyFacts) -> String {
     let place = [facts.filesystem.as_ref().map(|fs| fs.kind.as_str()), facts.device.as_ref().map(|d| d.name.as_str())];
     let place: Vec<&str> = place.into_iter().flatten().collect();
-    let mut text = format!("{letter}  {}: {} runs in {} s", facts.name, facts.runs, number(facts.seconds));
-    text += &format!("; {} x {}", facts.machine.cpus, facts.machine.cpu_model);
+    let mut text = format!("{}  {}: {} runs in {} s", facts.letter, facts.name, facts.runs, number(facts.seconds));
+    if !facts.machine.cpu_model.is_empty() {
+        text += &format!("; {} x {}", facts.machine.cpus, facts.machine.cpu_model);
+    }
     facts.machine.system().iter().for_each(|system| text += &format!(", {system}"));
     if !place.is_empty() {
         text += &format!("; {}", place.join(" on "));
@@ -129,20 +69,28 @@ fn study(letter: &str, facts: &StudyFacts) -> String {
     format!("{text}; {}", facts.target)
 }
 
-fn conditions(comparison: &Comparison, width: usize) -> Part {
+/// What became of the conditions, in each comparison.
+pub(super) fn conditions<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Part {
     let mut lines = Vec::new();
-    for finding in &comparison.fail_if {
+    for (comparison, finding) in
+        comparisons.into_iter().flat_map(|one| one.fail_if.iter().map(move |finding| (one, finding)))
+    {
         let word = if finding.holds { "holds" } else { "does not hold" };
-        lines.push(format!("  `{}` {word}", finding.condition));
+        let of = if comparison.b.letter == "B" { String::new() } else { format!(" for {}", comparison.b.letter) };
+        lines.push(("  ", format!("`{}` {word}{of}", finding.condition)));
         let holding: Vec<_> = finding.cases.iter().filter(|case| case.holds).collect();
         for case in holding.iter().take(CASES) {
-            lines.extend(folded("    ", &format!("{}: {}", compare::case(case), change_words(&case.change)), width));
+            let figures = match finding.limit {
+                ConditionLimit::Percent(_) => change_words(&case.change),
+                limit => compare::case_figures(limit, case),
+            };
+            lines.push(("    ", format!("{}: {figures}", compare::case(case))));
         }
         if holding.len() > CASES {
-            lines.push(format!("    and for {} more", holding.len() - CASES));
+            lines.push(("    ", format!("and for {} more", holding.len() - CASES)));
         }
     }
-    Part::new(Some("Conditions".to_string()), lines, LINES, usize::MAX)
+    Part::lines(Some("Conditions"), lines, LINES, usize::MAX)
 }
 
 fn throughput(comparison: &Comparison) -> Part {
@@ -159,21 +107,13 @@ fn throughput(comparison: &Comparison) -> Part {
             &narrow(peak),
         ])
     }));
-    part(rows, &[1, 2, 4, 5], PATHS)
+    Part::table(rows, &[1, 2, 4, 5], PATHS)
 }
 
-/// One depth a path: of those at which both studies know the size from both sides the one with the surest n1/2, or
-/// the deepest.
+/// One depth a path.
 fn half_power(comparison: &Comparison) -> Part {
     let mut rows = vec![row(["Half power from", "deep", "A", "B", "n1/2 A", "n1/2 B", "change of n1/2"])];
-    let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.settings() == other.settings();
-    for depths in comparison.half_power.chunk_by(same) {
-        let width = |half: &HalfPowerComparison| {
-            half.n_half_bytes.and_then(|change| change.interval()).map_or(f64::INFINITY, |(low, high)| high - low)
-        };
-        let known = depths.iter().filter(|half| half.bracketed_a && half.bracketed_b);
-        let known = known.min_by(|one, other| width(one).total_cmp(&width(other)));
-        let half = known.unwrap_or(&depths[depths.len() - 1]);
+    for half in half_powers(comparison) {
         let bound =
             |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "<= " }, size(bytes as f64));
         let n_half = half.n_half_bytes;
@@ -187,7 +127,21 @@ fn half_power(comparison: &Comparison) -> Part {
             &n_half.map_or(UNKNOWN.to_string(), |change| narrow(&change)),
         ]));
     }
-    part(rows, &[1, 2, 3, 4, 5], PATHS)
+    Part::table(rows, &[1, 2, 3, 4, 5], PATHS)
+}
+
+/// Of each path one depth: of those at which both studies know the size from both sides the one with the surest n1/2,
+/// or the deepest.
+pub(super) fn half_powers(comparison: &Comparison) -> impl Iterator<Item = &HalfPowerComparison> {
+    let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.settings() == other.settings();
+    comparison.half_power.chunk_by(same).map(|depths| {
+        let width = |half: &HalfPowerComparison| {
+            half.n_half_bytes.and_then(|change| change.interval()).map_or(f64::INFINITY, |(low, high)| high - low)
+        };
+        let known = depths.iter().filter(|half| half.bracketed_a && half.bracketed_b);
+        let known = known.min_by(|one, other| width(one).total_cmp(&width(other)));
+        known.unwrap_or(&depths[depths.len() - 1])
+    })
 }
 
 fn cost(comparison: &Comparison) -> Part {
@@ -217,7 +171,7 @@ fn cost(comparison: &Comparison) -> Part {
         }
         rows.push(cells);
     }
-    part(rows, &[], PATHS)
+    Part::table(rows, &[], PATHS)
 }
 
 /// The cells that differ, the largest change first.
@@ -239,13 +193,14 @@ fn cells(comparison: &Comparison) -> Part {
             &short(cell.charged_us),
         ])
     }));
-    part(rows, &[1, 2], CELLS)
+    Part::table(rows, &[1, 2], CELLS)
 }
 
 /// The price-performance table, a row a figure, as the 2000 paper's Table 10 has it.
-fn price(comparison: &Comparison) -> Part {
-    let Some(table) = &comparison.price else { return Part::new(None, Vec::new(), LINES, 0) };
-    let mut rows = vec![row(["Price and performance", "A", "B", "B over A"])];
+pub(super) fn price(comparison: &Comparison) -> Part {
+    let Some(table) = &comparison.price else { return Part::lines(None, Vec::new(), LINES, 0) };
+    let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
+    let mut rows = vec![row(["Price and performance", letter_a, letter_b, &format!("{letter_b} over {letter_a}")])];
     for (name, of) in price_figures() {
         let (a, b) = (of(&table.a), of(&table.b));
         if a.is_none() && b.is_none() {
@@ -255,12 +210,8 @@ fn price(comparison: &Comparison) -> Part {
         let over = a.zip(b).filter(|(a, _)| *a > 0.0).map_or(UNKNOWN.to_string(), |(a, b)| percent(b / a));
         rows.push(row([&format!("  {name}"), &shown(a), &shown(b), &over]));
     }
-    let mut part = part(rows, &[1, 2, 3], LINES);
-    let missing = table.missing.iter().map(|(study, figure)| compare_notes::missing(*study, *figure));
-    part.lines.extend(missing.map(|sentence| format!("  {sentence}")));
-    part.shown = part.lines.len();
-    part.least = part.shown;
-    part
+    let missing = table.missing.iter().map(|(study, figure)| compare_notes::missing(*study, *figure, comparison));
+    Part::table(rows, &[1, 2, 3], LINES).with_sentences(missing.collect())
 }
 
 /// What stands in the price table, in its order.
@@ -306,58 +257,16 @@ pub(crate) fn change_words(change: &Change) -> String {
 }
 
 /// The same in a column: `-9.1% ±0.9 *`, with the longer half of the interval.
-fn narrow(change: &Change) -> String {
+pub(super) fn narrow(change: &Change) -> String {
     let half = change.interval().map(|(low, high)| (high - change.percent).max(change.percent - low));
     let half = half.map_or(String::new(), |half| format!(" ±{half:.1}"));
     format!("{}{half}{}", signed(change.percent), mark(change))
 }
 
 fn mark(change: &Change) -> &'static str {
-    if change.different { DIFFERENT } else { "" }
-}
-
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.map(str::to_string).to_vec()
-}
-
-/// A part whose first row is its heading; nothing where that is all there is.
-fn part(rows: Vec<Vec<String>>, right: &[usize], noun: Noun) -> Part {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    match change {
+        change if change.different => DIFFERENT,
+        change if change.others_used_the_disk && change.clear_of_none() => PERHAPS_OTHERS,
+        _ => "",
     }
-    let mut lines = table.lines().map(|line| line.trim_end().to_string());
-    let heading = lines.next();
-    Part::new(heading, lines.collect(), noun, 2)
-}
-
-/// The first `width` characters, the last of them three dots where something is lost.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_string();
-    }
-    let head: String = text.chars().take(width - 3).collect();
-    format!("{}...", head.trim_end())
-}
-
-/// Lines of at most `width` characters, those after the first indented as far as `lead` is long.
-fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![lead.to_string()];
-    let indent = lead.chars().count();
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("one was put in");
-        let length = line.chars().count();
-        if length > indent && length + 1 + word.chars().count() > width {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-        } else {
-            let space = if length > indent { " " } else { "" };
-            line.push_str(&format!("{space}{word}"));
-        }
-    }
-    lines
 }

@@ -2,28 +2,39 @@
 
 use std::fmt::Write;
 
-use halfpower_analyse::{Advice, Findings};
-use halfpower_record::Record;
+use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
 use halfpower_spec::{EngineName, Workload};
 use maud::{Markup, html};
 
-use crate::html::answer::share;
-use crate::html::format::{heading, mbps, number, shell_word, span};
+use crate::html::fold::Fold;
+use crate::html::format::{UNKNOWN, heading, mbps, number, share, shell_word, span};
 use crate::html::settings::settings;
 use crate::words;
 
-/// The section with a card for each advice; nothing where there is none.
-pub fn advice(findings: &Findings, records: &[Record]) -> Markup {
-    let span_bytes = records.iter().map(|record| record.span_bytes).max();
-    html! {
-        @if !findings.advice.is_empty() {
-            section #advice {
-                h2 { "What to set" }
-                p.lead { "The cheapest settings within 5% of the peak, each with texts to copy." }
-                div.cards { @for advice in &findings.advice { (card(advice, findings, span_bytes)) } }
-            }
-        }
+/// The section with a card for each advice; `None` where there is none.
+pub fn advice(findings: &Findings, span_bytes: Option<u64>) -> Option<Fold> {
+    if findings.advice.is_empty() {
+        return None;
     }
+    let (shown, lone): (Vec<&Advice>, Vec<&Advice>) =
+        findings.advice.iter().partition(|one| is_repeated(one, findings));
+    let body = html! {
+        p.lead { "The cheapest settings within 5% of the peak of each path, with texts to copy." }
+        div.cards { @for advice in shown { (card(advice, findings, span_bytes)) } }
+        @for advice in lone { p.lead { "None for " (advice.pattern) " " (advice.rw) "s: the study is noisy, and the cell that it would name has a single run." } }
+    };
+    Some(Fold::new("advice", "Settings in full", "halfpower, fio, the kernel, databases", body))
+}
+
+/// Whether advice rests on more than one run, where others or the target itself made runs uncertain.
+fn is_repeated(advice: &Advice, findings: &Findings) -> bool {
+    let set = &advice.settings;
+    let is_its = |cell: &&CellFinding| {
+        (cell.pattern, cell.rw, cell.cache, cell.iodepth, cell.bs_bytes, cell.threads)
+            == (advice.pattern, advice.rw, set.cache, set.iodepth, set.bs.0, set.threads)
+    };
+    let is_noisy = matches!(findings.summary.state, StudyState::Noisy { .. });
+    !is_noisy || findings.cells.iter().find(is_its).is_none_or(|cell| cell.run_mbps.len() > 1)
 }
 
 fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup {
@@ -36,11 +47,11 @@ fn card(advice: &Advice, findings: &Findings, span_bytes: Option<u64>) -> Markup
             dl.figures {
                 div { dt { "Throughput" } dd { (mbps(advice.mbps)) } }
                 div { dt { "Of the best" } dd { (share(advice.share_of_peak)) } }
-                div { dt { "p99 latency" } dd { (span(advice.latency_ns_p99 as f64 / 1e3)) } }
-                div { dt { "Processor" } dd { (number(advice.cpu_ms_per_mb)) " ms/MB" } }
+                div { dt { "p99 latency" } dd { (advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| span(ns as f64 / 1e3))) } }
+                div { dt { "Processor" } dd { (advice.cpu_ms_per_mb.map_or(UNKNOWN.to_string(), |ms| format!("{} ms/MB", number(ms)))) } }
             }
             (to_copy("halfpower", &format!("halfpower run {} {}", shell_word(target), advice.settings)))
-            @if let Some(job) = fio_job(advice, target, span_bytes) {
+            @if let Some(job) = fio_job(&advice.settings, target, span_bytes) {
                 details { summary { "fio, the same as a job" } (to_copy("fio job", &job)) }
             }
             @for setting in settings(advice, findings) {
@@ -61,7 +72,7 @@ pub fn to_copy(what: &str, text: &str) -> Markup {
 }
 
 /// A command cut before each flag, so that a short line does not break inside one; other text in one piece.
-fn pieces(text: &str) -> Vec<&str> {
+pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = text.match_indices(" --").map(|(place, _)| place + 1).collect();
     if text.contains('\n') {
         cuts.clear();
@@ -81,13 +92,12 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         EngineName::Mmap => Some(("mmap", 1, settings.threads)),
         EngineName::Sync => Some(("psync", 1, settings.threads)),
         EngineName::Pool => Some(("psync", 1, settings.total_depth())),
-        EngineName::Null | EngineName::Simulated | EngineName::Memory => None,
+        EngineName::Null | EngineName::Simulated | EngineName::Memory | EngineName::Unknown => None,
     }
 }
 
 /// The same settings as an fio job; `None` where the target is none that fio knows.
-fn fio_job(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Option<String> {
-    let settings = &advice.settings;
+pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
     let schemed = ["sim:", "null:", "stripe:", "mirror:", "smb:"].iter().any(|scheme| target.starts_with(scheme));
     // A line break in a path would begin a setting of its own, and fio has no way to quote one.
     if schemed || target.contains(['\n', '\r']) {
@@ -102,7 +112,7 @@ fn fio_job(advice: &Advice, target: &str, span_bytes: Option<u64>) -> Option<Str
         (true, false) => format!("filename={target}"),
         (false, _) => format!("; for a file instead of a folder: filename=\ndirectory={target}"),
     };
-    let mut job = format!("[{}-{}]\n{place}\n", advice.pattern, advice.rw);
+    let mut job = format!("[{}]\n{place}\n", settings.rw);
     if let Some(bytes) = span_bytes.filter(|bytes| *bytes > 0) {
         let _ = writeln!(job, "size={bytes}");
     }
@@ -131,8 +141,8 @@ mod tests {
             settings: Workload { engine, rw, cache, bs: Bytes(8192), iodepth: 4, threads: 2, ..Workload::default() },
             mbps: 100.0,
             share_of_peak: 1.0,
-            cpu_ms_per_mb: 0.1,
-            latency_ns_p99: 100_000,
+            cpu_ms_per_mb: Some(0.1),
+            latency_ns_p99: Some(100_000),
             best: FastestCell {
                 cell: CellSettings {
                     pattern: Pattern::Random,
@@ -151,12 +161,12 @@ mod tests {
     #[test]
     fn an_fio_job_has_the_same_settings() {
         let advice = advised(EngineName::Pool, Rw::Randwrite, Cache::None);
-        let job = fio_job(&advice, "/data", Some(1 << 20)).unwrap();
+        let job = fio_job(&advice.settings, "/data", Some(1 << 20)).unwrap();
         for line in ["rw=randwrite", "bs=8192", "ioengine=psync", "iodepth=1", "numjobs=8", "direct=1", "sync=dsync"] {
             assert!(job.lines().any(|l| l == line), "{line} in\n{job}");
         }
         let advice = advised(EngineName::IoUring, Rw::Randread, Cache::Both);
-        let job = fio_job(&advice, "/data", None).unwrap();
+        let job = fio_job(&advice.settings, "/data", None).unwrap();
         for line in ["iodepth=4", "numjobs=2", "direct=0", "directory=/data"] {
             assert!(job.lines().any(|l| l == line), "{line} in\n{job}");
         }
@@ -166,13 +176,13 @@ mod tests {
     #[test]
     fn a_job_that_writes_over_a_device_says_so() {
         let advice = advised(EngineName::IoUring, Rw::Randwrite, Cache::Device);
-        assert!(fio_job(&advice, "/dev/sdx", None).unwrap().contains("; writes over"));
+        assert!(fio_job(&advice.settings, "/dev/sdx", None).unwrap().contains("; writes over"));
     }
 
     #[test]
     fn what_fio_cannot_run_has_no_job() {
-        assert!(fio_job(&advised(EngineName::Simulated, Rw::Read, Cache::Device), "sim:", None).is_none());
-        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device), "sim:", None).is_none());
-        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device), "/a\nrw=write", None).is_none());
+        assert!(fio_job(&advised(EngineName::Simulated, Rw::Read, Cache::Device).settings, "sim:", None).is_none());
+        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device).settings, "sim:", None).is_none());
+        assert!(fio_job(&advised(EngineName::Auto, Rw::Read, Cache::Device).settings, "/a\nrw=write", None).is_none());
     }
 }

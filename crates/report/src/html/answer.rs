@@ -1,160 +1,156 @@
-//! Shows the answer: the verdict's sentences, four key figures, and how far to trust them.
+//! Shows the first screen: state, tiles, one chart, what stops it, what to set, the worst warnings.
+//!
+//! All of it comes from the summary that the terminal's first screen shows.
 
-use halfpower_analyse::{Bound, CellFinding, Cost, Curve, Findings};
-use halfpower_experiments::StudyFindings;
-use halfpower_spec::Direction;
+use halfpower_analyse::{StudyState, UseAdvice};
+use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_spec::{Bytes, Rw, Workload};
 use maud::{Markup, html};
 
-use crate::html::format::{UNKNOWN, date, mbps, number, path_words, size};
-use crate::words;
-use crate::words::settings::cost_path;
+use crate::html::advice::{fio_job, pieces};
+use crate::html::format::{date, heading, shell_word};
+use crate::html::tiles::tiles;
+use crate::words::{alerts, first_screen, state, subject};
 
-/// Longest sentence, in characters, that is still read as a headline.
-const HEADLINE: usize = 80;
+/// Warnings on the first screen.
+const ALERTS: usize = 3;
+/// Answers of experiments on it, where nothing was walked.
+const ANSWERS: usize = 8;
 
-/// The top of the page: what was measured, the verdict and the key figures.
-pub fn answer(findings: &StudyFindings) -> Markup {
+/// The first screen, with `chart` in it; `span_bytes` is what a job for fio uses of the target.
+pub(crate) fn answer(study: &StudyFindings, chart: &Markup, span_bytes: Option<u64>) -> Markup {
     html! {
         section #answer {
-            p.eyebrow { (subject(findings)) }
-            h1 { code { (findings.target) } }
-            div.verdict {
-                @for sentence in words::verdict::verdict(findings) { p.long[sentence.chars().count() > HEADLINE] { (sentence) } }
+            (subject_and_state(study))
+            @if study.walked && study.runs > 0 {
+                (tiles(study))
+                div.first {
+                    (chart)
+                    div.told { (stops(study)) (what_to_set(study, span_bytes)) }
+                }
             }
-            @if !findings.cells.is_empty() { p.confidence { (confidence(findings)) } }
-            // A study of other experiments alone has no such figures; their sections have their own.
-            @if !findings.cells.is_empty() || findings.experiments.is_empty() {
-                div.tiles {
-                    (peak_tile(findings, Direction::Read))
-                    (peak_tile(findings, Direction::Write))
-                    (half_power_tile(findings))
-                    (cost_tile(findings))
+            (experiments(study))
+            (worst(study))
+        }
+    }
+}
+
+fn subject_and_state(study: &StudyFindings) -> Markup {
+    let state = &study.summary.state;
+    let day = if study.started_unix_ms > 0 { date(study.started_unix_ms) } else { String::new() };
+    let parts = [subject::place(study, true), subject::machine(study), subject::amount(study), day];
+    let about: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let class = match state {
+        StudyState::Quiet => "quiet",
+        StudyState::Imported | StudyState::Simulated | StudyState::Buffered | StudyState::Memory => "other",
+        StudyState::Failed => "failed",
+        StudyState::Unfinished { .. } | StudyState::Cached | StudyState::Noisy { .. } => "caution",
+    };
+    html! {
+        div.subject {
+            div {
+                h1 { code { (study.target) } }
+                p.about { @for part in about { span { (part) } " " } }
+            }
+            div.state.(class) {
+                strong { (state::word(state)) }
+                p { (state::sentence(state)) }
+            }
+        }
+    }
+}
+
+fn stops(study: &StudyFindings) -> Markup {
+    html! {
+        @if !study.summary.stops.is_empty() {
+            h2 { "What stops it" }
+            dl.stops {
+                @for stop in &study.summary.stops {
+                    div { dt { (heading(stop.rw.word())) "s" } dd { @for piece in pieces(&first_screen::stop(stop)) { span { (piece.trim_end()) } " " } } }
+                }
+                @for scaling in &study.threads {
+                    div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
                 }
             }
         }
     }
 }
 
-/// How far to trust the answer, in one sentence with a link to the reservations.
-fn confidence(findings: &Findings) -> Markup {
-    let cells = findings.cells.len();
-    let share = |fits: fn(&CellFinding) -> bool| findings.cells.iter().filter(|cell| fits(cell)).count();
-    let (steady, sharp) = (share(|cell| cell.steady), share(|cell| cell.within_5_percent));
-    let reservations = match findings.warnings.len() {
-        0 => "no reservations".to_string(),
-        1 => "one reservation".to_string(),
-        count => format!("{count} reservations"),
-    };
+fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
+    let told = &study.summary.what_to_set;
     html! {
-        "How far to trust it: of " (cells) " cells " (steady) " were " a href="#def-steady" { "steady" } " and "
-        (sharp) " are known to within 5%; " a href="#trust" { (reservations) } "."
-    }
-}
-
-/// The device, the runs and the day, as far as they are known.
-fn subject(findings: &Findings) -> String {
-    let device = findings.device.as_ref().map(|device| device.model.clone().unwrap_or_else(|| device.name.clone()));
-    let runs = format!("{} runs in {} s", number_of(findings.runs), number(findings.seconds));
-    let day = (findings.started_unix_ms > 0).then(|| date(findings.started_unix_ms));
-    [device, Some(runs), day].into_iter().flatten().collect::<Vec<_>>().join(" · ")
-}
-
-fn number_of(count: usize) -> String {
-    if count < 100 { count.to_string() } else { number(count as f64) }
-}
-
-/// A figure: what it is, its value and unit, and what it holds for.
-pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
-    html! {
-        div.tile {
-            p.what { (what) }
-            p.value { (value) @if !unit.is_empty() { " " span { (unit) } } }
-            p.about { (about) }
+        @if !study.summary.how_fast.is_empty() {
+            h2 { "What to set" }
+            @for advice in &told.uses { (setting(advice, &study.target, span_bytes)) }
+            @if told.uses.is_empty() {
+                p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
+            }
+            @if let Some(half) = first_screen::half_power(&told.half_power) { p.half-from { (heading(&half)) } }
         }
     }
 }
 
-fn peak_tile(findings: &Findings, rw: Direction) -> Markup {
-    let what = if rw == Direction::Read { "Peak read" } else { "Peak write" };
-    let about = |c: &CellFinding| {
-        format!("{}, {} blocks, depth {}", path_words(c.pattern, c.cache, c.rw), size(c.bs_bytes as f64), c.iodepth)
+/// A use, its settings and what they give, with the command to copy.
+fn setting(advice: &UseAdvice, target: &str, span_bytes: Option<u64>) -> Markup {
+    let [of, settings, result] = first_screen::advice(advice);
+    let cell = &advice.cell;
+    let workload = Workload {
+        rw: Rw::of(cell.pattern, cell.rw),
+        bs: Bytes(cell.bs_bytes),
+        iodepth: cell.iodepth,
+        threads: cell.threads,
+        cache: cell.cache,
+        ..Workload::default()
     };
-    match halfpower_analyse::peak(&findings.cells, rw) {
-        Some(cell) => tile(what, &number(cell.mbps.value), "MB/s", &about(cell)),
-        None => tile(what, UNKNOWN, "", "not measured"),
-    }
-}
-
-/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it.
-pub fn half_power_size(curve: &Curve) -> String {
-    let bound = if curve.half_power_bracketed { "" } else { "≤ " };
-    format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
-}
-
-/// The curve that the key figure tells of: of those about as fast as the fastest, one whose size is bracketed.
-fn headline_curve(findings: &Findings, rw: Direction) -> Option<&Curve> {
-    let direct = findings.curves.iter().any(|curve| curve.cache.direct());
-    let fitting = || findings.curves.iter().filter(|curve| curve.rw == rw && (curve.cache.direct() || !direct));
-    let peak_mbps = fitting().map(|curve| curve.peak_mbps).reduce(f64::max)?;
-    let about_as_fast = fitting().filter(|curve| curve.peak_mbps >= 0.95 * peak_mbps);
-    about_as_fast
-        .max_by(|a, b| a.half_power_bracketed.cmp(&b.half_power_bracketed).then(a.peak_mbps.total_cmp(&b.peak_mbps)))
-}
-
-fn half_power_tile(findings: &Findings) -> Markup {
-    let best = headline_curve(findings, Direction::Read).or_else(|| headline_curve(findings, Direction::Write));
-    let Some(best) = best else { return tile("Half power from", UNKNOWN, "", "not measured") };
-    let path = |c: &Curve| (c.pattern, c.cache, c.rw);
-    let alone = findings.curves.iter().find(|c| path(c) == path(best) && c.iodepth == 1 && best.iodepth != 1);
-    let alone = alone.map_or_else(String::new, |curve| format!("; {} at depth 1", half_power_size(curve)));
-    let about = format!("{} at depth {}{alone}", path_words(best.pattern, best.cache, best.rw), best.iodepth);
-    let whole = half_power_size(best);
-    let (value, unit) = whole.rsplit_once(' ').unwrap_or((&whole, ""));
-    tile("Half power from", value, unit, &about)
-}
-
-/// The charged cost of the first path, reads and direct ones before others, and what the soaker makes of it.
-fn cost_tile(findings: &Findings) -> Markup {
-    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
-    let Some(cost) = charged.min_by_key(|cost| (!cost.cache.direct(), cost.rw, cost.pattern)) else {
-        return tile("Processor cost", UNKNOWN, "", "not measured");
-    };
-    let path = |c: &Cost| (c.pattern, c.cache, c.rw);
-    let soaker = findings.cost.iter().find(|other| other.bound == Bound::Soaker && path(other) == path(cost));
-    let above = soaker.map_or_else(String::new, |soaker| {
-        let (fixed, marginal) = (soaker.fixed_us.value, soaker.marginal_us_per_kib.value);
-        format!("; all the machine spent: {} + {} a KiB", number(fixed), number(marginal))
-    });
-    let unit = format!("µs + {} a KiB", number(cost.marginal_us_per_kib.value));
-    tile("Processor cost", &number(cost.fixed_us.value), &unit, &format!("a request, {}{above}", cost_path(cost)))
-}
-
-/// How far to trust the numbers; left out where there is nothing to say.
-pub fn warnings(findings: &Findings) -> Markup {
+    let threads = if cell.threads > 1 { format!(" --threads {}", cell.threads) } else { String::new() };
+    let flags =
+        format!("--rw {} --bs {} --iodepth {}{threads} --cache {}", workload.rw, workload.bs, cell.iodepth, cell.cache);
+    let command = format!("halfpower run {} {flags}", shell_word(target));
     html! {
-        section #trust {
-            h2 { "How far to trust it" }
-            @if findings.warnings.is_empty() {
-                p.lead { "The analysis has no reservations about these numbers." }
-            } @else {
-                ul.warnings { @for warning in &findings.warnings { li { (words::warnings::sentence(warning)) } } }
-            }
-            @if findings.harness_ns_per_io > 0.0 {
-                p.lead {
-                    "halfpower itself takes " (number(findings.harness_ns_per_io)) " ns of a request on this machine: \
-                     that much of every latency and cost is the instrument's."
+        div.setting.copy {
+            p { b { (heading(&of)) } span.settings { (settings) } span.result { (result) } }
+            div.line {
+                pre tabindex="0" { code { @for piece in pieces(&command) { span { (piece) } } } }
+                button type="button" aria-label={ "Copy the command: " (of) } { "Copy" }
+                @if let Some(job) = fio_job(&workload, target, span_bytes) {
+                    button type="button" data-text=(job) aria-label={ "Copy the fio job: " (of) } { "fio" }
                 }
             }
         }
     }
 }
 
-/// The share of a peak in words.
-pub fn share(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+/// The answers of the experiments, where nothing was walked.
+fn experiments(study: &StudyFindings) -> Markup {
+    let ran: Vec<&ExperimentSection> = study.experiments.iter().filter(|one| one.ran).collect();
+    html! {
+        @if !study.walked {
+            @if ran.is_empty() { p.missing { "None of the experiments could be run; each says why." } }
+            dl.answers {
+                @for one in ran.iter().take(ANSWERS) {
+                    div { dt { a href={ "#" (one.experiment) } { (heading(one.experiment.word())) } } dd { (one.answer) } }
+                }
+            }
+            @if ran.len() > ANSWERS { p.missing { (ran.len() - ANSWERS) " more below." } }
+        }
+    }
 }
 
-/// A throughput that may not be known.
-pub fn rate(value: Option<f64>) -> String {
-    value.map_or_else(|| "unknown".to_string(), mbps)
+/// The worst of what stands against the study, and where all of it is.
+fn worst(study: &StudyFindings) -> Markup {
+    // The sentence of the state stands on top.
+    let state = state::sentence(&study.summary.state);
+    let mut alerts = alerts::alerts(study);
+    alerts.retain(|alert| alert.trim_end_matches('.') != state.trim_end_matches('.'));
+    html! {
+        div.worst {
+            @if alerts.is_empty() { p { "Nothing stands against these figures." } }
+            ul { @for alert in alerts.iter().take(ALERTS) { li { (heading(alert)) } } }
+            @if !study.warnings.is_empty() {
+                a href="#trust" {
+                    @if study.warnings.len() == 1 { "The warning in full" } @else { "All " (study.warnings.len()) " warnings" }
+                }
+            }
+        }
+    }
 }

@@ -9,9 +9,11 @@ use halfpower_analyse::{Bound, CellFinding, Cost, Findings};
 use halfpower_spec::{Cache, Direction, Pattern};
 use maud::{Markup, html};
 
+use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number, path_words, size, span};
+use crate::html::percentiles::{PercentileRow, percentiles};
 use crate::html::scrolling_table::scrolling_table;
-use crate::words::settings::cost_path;
+use crate::words::settings::{cost_path, count};
 
 /// One pattern, cache setting and direction: what the small multiples differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,118 +111,132 @@ fn figure(kind: &str, grid: &Grid, what: &str, table: Markup) -> Markup {
     }
 }
 
-/// The four sections of charts; nothing where no cell was measured.
-pub fn charts(findings: &Findings) -> Markup {
-    let grids: Vec<Grid> = paths(findings).into_iter().map(|path| Grid::of(findings, path)).collect();
-    html! {
-        @if !grids.is_empty() {
-            noscript { p.lead { "The charts need JavaScript; the tables below them do not." } }
-            (throughput(findings, &grids))
-            (heat(&grids))
-            (latency(&grids))
-            (cost(findings, &grids))
-        }
+/// The sections of charts; none where no cell was measured. `curves` are the percentiles of latency.
+pub(crate) fn charts(findings: &Findings, curves: &[PercentileRow]) -> Vec<Fold> {
+    let all = paths(findings).into_iter().map(|path| Grid::of(findings, path));
+    let (grids, alone): (Vec<Grid>, Vec<Grid>) = all.partition(|grid| grid.cells.len() > 1);
+    if grids.is_empty() && alone.is_empty() {
+        return Vec::new();
     }
+    vec![throughput(findings, &grids, &alone), heat(&grids), latency(&grids, curves), cost(findings, &grids)]
 }
 
-fn throughput(findings: &Findings, grids: &[Grid]) -> Markup {
+/// The paths of a single cell, which has no curve, in a line each.
+fn single_cells(alone: &[Grid]) -> Markup {
+    let told = |grid: &Grid| {
+        let cell = grid.cells[0];
+        let at = format!("{}, {} deep", size(cell.bs_bytes as f64), cell.iodepth);
+        format!("{} was measured in one cell: {at}, {} MB/s.", heading(&grid.path.words()), number(cell.mbps.value))
+    };
+    html! { @for grid in alone { p.lead { (told(grid)) } } }
+}
+
+/// What a reader without script is told in each of these sections.
+fn without_script() -> Markup {
+    html! { noscript { p.lead { "These charts need JavaScript; the tables below them do not." } } }
+}
+
+fn throughput(findings: &Findings, grids: &[Grid], alone: &[Grid]) -> Fold {
     let pap = findings.curves.iter().any(|curve| curve.rap_over_pap.is_some());
-    html! {
-            section #throughput {
-                h2 { "Throughput against block size" }
-                p.lead {
-                    "A line for each depth, in a ribbon as wide as the 95% "
-                    a href="#def-interval" { "interval" } " of its run means. A ring marks where a line first \
-                     reaches half of its own peak, its " a href="#def-half" { "half-power size" } "; there is none where \
-                     no smaller size was seen below half."
-                    @if pap { " The dashed rule is the narrowest advertised peak." }
-                    " Dots join sizes with unmeasured ones between them; open marks are cells that are not "
-                    a href="#def-steady" { "steady" } "."
-                }
-    p.lead.screen {
-                    "Point at a mark to see its record, click to pin it below its chart, drag to zoom, double-click to see \
-                     all again. By keyboard: arrows walk, Enter pins, + and \u{2212} zoom, 0 shows all."
-                }
-                div.depths role="group" aria-label="Depths shown" {}
-                div.multiples {
-                    @for grid in grids {
-                        (figure("throughput", grid, "throughput against block size, a line for each depth",
-                            grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
-                    }
-                }
+    let body = html! {
+        (without_script())
+        p.lead {
+            "A line for each depth; the chosen one has the 95% " a href="#def-interval" { "interval" } " of its run \
+             means. Each chart has a scale of its own; a triangle is a value above it. A ring marks where the line \
+             first reaches half of its own peak, its " a href="#def-half" { "half-power size" } "."
+            @if pap { " The dashed rule is the narrowest advertised peak." }
+            " Dots join sizes with unmeasured ones between them; open marks are cells that are not "
+            a href="#def-steady" { "steady" } "."
+        }
+        p.lead.screen {
+            "Point at a mark to see its record, click to pin it below its chart, drag to zoom, double-click to see \
+             all again. By keyboard: arrows walk, Enter pins, + and \u{2212} zoom, 0 shows all."
+        }
+        div.depths role="group" aria-label="The chosen depth" {}
+        div.multiples {
+            @for grid in grids {
+                (figure("throughput", grid, "throughput against block size, a line for each depth",
+                    grid.table("Throughput in MB/s", |cell| number(cell.mbps.value))))
             }
         }
+        (single_cells(alone))
+    };
+    let gist =
+        format!("throughput of {}, {}", count(grids.len() + alone.len(), "path"), count(findings.cells.len(), "cell"));
+    Fold::new("throughput", "All paths", gist, body).printed()
 }
 
-fn heat(grids: &[Grid]) -> Markup {
-    html! {
-        section #heat {
-            h2 { "Block size and depth together" }
-            p.lead {
-                "MB/s in each cell; the colour is its share of the best of its chart. What was not measured is blank. \
-                 The dotted line parts the cells of at least half of the best from those below, the solid one those \
-                 of 95%. A box marks the advised settings, hatching what is not " a href="#def-steady" { "steady" } "."
-            }
-            div.multiples {
-                @for grid in grids {
-                    (figure("heat", grid, "a map of throughput over block size and depth",
-                        grid.table("Share of the best, in percent", |cell| {
-                            format!("{:.0}", 100.0 * grid.share(cell))
-                        })))
-                }
+fn heat(grids: &[Grid]) -> Fold {
+    let body = html! {
+        (without_script())
+        p.lead {
+            "MB/s in each cell; the colour is its share of the best of its chart. What was not measured is blank. \
+             The dotted line parts the cells of at least half of the best from those below, the solid one those \
+             of 95%. A box marks the advised settings, hatching what is not " a href="#def-steady" { "steady" } "."
+        }
+        div.multiples {
+            @for grid in grids {
+                (figure("heat", grid, "a map of throughput over block size and depth",
+                    grid.table("Share of the best, in percent", |cell| {
+                        format!("{:.0}", 100.0 * grid.share(cell))
+                    })))
             }
         }
-    }
+    };
+    Fold::new("heat", "Heat maps", "block size and depth together", body).printed()
 }
 
-fn latency(grids: &[Grid]) -> Markup {
-    html! {
-        section #latency {
-            h2 { "Throughput against latency" }
-            p.lead {
-                "What more depth buys and what it costs: each line runs through the depths of one block size, from \
-                 the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. \
-                 Where a line turns upwards, depth no longer adds throughput, only waiting; a ring marks its "
-                a href="#def-knee" { "knee" } "."
-            }
-            div.multiples {
-                @for grid in grids {
-                    (figure("latency", grid, "throughput against median and 99th percentile latency, by depth",
-                        grid.table("Latency, p50 / p99", |cell| {
-                            format!("{} / {}", span(cell.latency_ns.p50 as f64 / 1e3), span(cell.latency_ns.p99 as f64 / 1e3))
-                        })))
-                }
+fn latency(grids: &[Grid], curves: &[PercentileRow]) -> Fold {
+    let body = html! {
+        (percentiles(curves))
+        div.screen {
+        h3 { "Throughput against latency" }
+        (without_script())
+        p.lead {
+            "What more depth buys and what it costs: each line runs through the depths of one block size, from \
+             the depth at its beginning to that at its end. Solid is the median, dotted the 99th percentile. \
+             Where a line turns upwards, depth no longer adds throughput, only waiting; a ring marks its "
+            a href="#def-knee" { "knee" } "."
+        }
+        div.multiples {
+            @for grid in grids {
+                (figure("latency", grid, "throughput against median and 99th percentile latency, by depth",
+                    grid.table("Latency, p50 / p99", |cell| {
+                        let at = |ns: Option<u64>| ns.map_or(UNKNOWN.to_string(), |ns| span(ns as f64 / 1e3));
+                        format!("{} / {}", at(cell.latency_ns.p50), at(cell.latency_ns.p99))
+                    })))
             }
         }
-    }
+        }
+    };
+    Fold::new("latency", "Latency", "percentiles to p99.99, and what depth costs", body).printed()
 }
 
-fn cost(findings: &Findings, grids: &[Grid]) -> Markup {
-    html! {
-        section #cost {
-            h2 { "What a request costs the processor" }
-            p.lead {
-                "Microseconds of processor time a request against block size, with the fit fixed + marginal × KiB. \
-                 The band lies between what the process was " a href="#def-charged" { "charged" } " (solid, dots) \
-                 and all that the machine spent, from the " a href="#def-soaker" { "soaker" } " (dashed, rings)."
-            }
-            div.multiples {
-                @for grid in grids {
-                    (figure("cost", grid, &cost_words(findings, grid.path),
-                        grid.table("Microseconds a request, charged / soaker", |cell| {
-                            let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
-                            format!("{} / {soaker}", number(cell.charged_us))
-                        })))
-                }
-            }
-            div.multiples.alone { (gigabyte(findings)) }
+fn cost(findings: &Findings, grids: &[Grid]) -> Fold {
+    let body = html! {
+        (without_script())
+        p.lead {
+            "Microseconds of processor time a request against block size, with the fit fixed + marginal × KiB. \
+             The band lies between what the process was " a href="#def-charged" { "charged" } " (solid, dots) \
+             and all that the machine spent, from the " a href="#def-soaker" { "soaker" } " (dashed, rings)."
         }
-    }
+        div.multiples {
+            @for grid in grids {
+                (figure("cost", grid, &cost_words(findings, grid.path),
+                    grid.table("Microseconds a request, charged / soaker", |cell| {
+                        let soaker = cell.soaker_us.map_or_else(|| UNKNOWN.to_string(), number);
+                        let charged = cell.charged_us.map_or_else(|| UNKNOWN.to_string(), number);
+                        format!("{charged} / {soaker}")
+                    })))
+            }
+        }
+        div.multiples.alone { (gigabyte(findings)) }
+    };
+    Fold::new("cost", "Processor cost", "what a request costs the processor", body)
 }
 
 /// The place of the chart that shows all paths' processor time for a gigabyte, and its table: the fits.
 fn gigabyte(findings: &Findings) -> Markup {
-    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
     html! {
         figure.chart.wide data-chart="gigabyte" data-path="all" {
             figcaption { "Processor seconds a gigabyte, all paths" }
@@ -230,30 +246,31 @@ fn gigabyte(findings: &Findings) -> Markup {
             p.said aria-live="polite" {}
             details {
                 summary { "Numbers" }
-                div.scroll tabindex="0" role="region" aria-label="Processor seconds a gigabyte" {
-                    table {
-                        caption { "Charged processor seconds a gigabyte, by the fit" }
-                        thead {
-                            tr {
-                                th scope="col" { "Path" }
-                                th.number scope="col" { "at the smallest block" }
-                                th.number scope="col" { "at the largest" }
-                            }
-                        }
-                        tbody {
-                            @for cost in charged {
-                                tr {
-                                    th scope="row" { (heading(&cost_path(cost))) }
-                                    // A millisecond a megabyte is a second a gigabyte.
-                                    @for seconds in cost.ms_per_mb { td.number { (number(seconds)) } }
-                                }
-                            }
-                        }
-                    }
-                }
+                (gigabyte_table(findings))
             }
         }
     }
+}
+
+fn gigabyte_table(findings: &Findings) -> Markup {
+    let charged = findings.cost.iter().filter(|cost| cost.bound == Bound::Charged);
+    let columns = html! {
+        th scope="col" { "Path" }
+        th.number scope="col" { "at the smallest block" }
+        th.number scope="col" { "at the largest" }
+    };
+    let body = html! {
+        tbody {
+            @for cost in charged {
+                tr {
+                    th scope="row" { (heading(&cost_path(cost))) }
+                    // A millisecond a megabyte is a second a gigabyte.
+                    @for seconds in cost.ms_per_mb { td.number { (number(seconds)) } }
+                }
+            }
+        }
+    };
+    scrolling_table("Charged processor seconds a gigabyte, by the fit", columns, body)
 }
 
 /// The fits of one path in words, for those who do not see the chart.

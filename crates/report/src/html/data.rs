@@ -4,22 +4,23 @@ use std::collections::BTreeMap;
 
 use halfpower_analyse::Findings;
 use halfpower_experiments::StudyFindings;
-use halfpower_record::Record;
+use halfpower_record::{Record, Unknown};
 use serde_json::{Value, json};
 
+use crate::html::percentiles::{self, PercentileRow};
 use crate::html::trust::{drawn_series, flagged};
 use crate::json::study_value;
 
 /// The embedded JSON.
 pub struct Data {
-    /// An object with `findings` and `runs` (`columns` and `rows`), free of the character `<`.
+    /// An object with `findings`, `percentiles` and `runs` (`columns` and `rows`), free of the character `<`.
     pub json: String,
     /// Runs that found no room; the study file holds them all.
     pub runs_left_out: usize,
 }
 
-/// Findings and runs for the page, in about `most_bytes` at most: runs that find no room are left out.
-pub fn data(findings: &StudyFindings, records: &[Record], most_bytes: usize) -> Data {
+/// Findings, percentile curves and runs for the page, in about `most_bytes` at most: runs that find no room are left out.
+pub(crate) fn data(findings: &StudyFindings, records: &[Record], curves: &[PercentileRow], most_bytes: usize) -> Data {
     let mut told = study_value(findings);
     keep_what_is_drawn(&mut told, findings);
     round(&mut told);
@@ -38,7 +39,7 @@ pub fn data(findings: &StudyFindings, records: &[Record], most_bytes: usize) -> 
     let columns: Vec<&str> =
         records.first().map_or_else(Vec::new, |record| run(record).into_iter().map(|(name, _)| name).collect());
     let runs_left_out = records.len() - rows.len();
-    let whole = json!({ "findings": told, "runs": { "columns": columns, "rows": rows } });
+    let whole = json!({ "findings": told, "percentiles": percentiles::value(curves), "runs": { "columns": columns, "rows": rows } });
     Data { json: whole.to_string().replace('<', "\\u003c"), runs_left_out }
 }
 
@@ -55,6 +56,22 @@ pub(crate) fn round(value: &mut Value) {
     }
 }
 
+/// What a cell has that neither a chart nor the list of cells shows.
+const NOT_DRAWN: [&str; 12] = [
+    "run_mbps",
+    "run_charged_us",
+    "noise",
+    "unsteady",
+    "unsteady_why",
+    "issuing",
+    "chosen_mbps",
+    "within_5_percent",
+    "within_run_reach",
+    "memory_mbps",
+    "flush_share",
+    "unseen_us",
+];
+
 /// Leaves out of each cell what no chart needs: series but those drawn, and what its runs say themselves.
 fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
     let charted = flagged(findings);
@@ -63,7 +80,7 @@ fn keep_what_is_drawn(told: &mut Value, findings: &Findings) {
         cell["series_mbps"] = json!(series.0);
         cell["series_step_ns"] = json!(series.1 * 1e6);
         let members = cell.as_object_mut().expect("a cell is an object");
-        for name in ["run_mbps", "run_charged_us", "noise", "unsteady", "unsteady_why"] {
+        for name in NOT_DRAWN {
             members.remove(name);
         }
     }
@@ -74,6 +91,9 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
     let workload = &record.run.workload;
     let latency = &record.latency;
     let ms = |ns: u64| json!(ns as f64 / 1e6);
+    let known = |what, figure: Value| if record.knows(what) { figure } else { Value::Null };
+    let counted = record.origin.is_none() || !record.cpu.machine.is_empty();
+    let busy = counted.then(|| record.cpu.machine_busy_ns());
     vec![
         ("experiment", json!(record.run.experiment)),
         ("pass", json!(record.run.pass)),
@@ -84,7 +104,7 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
         ("cache", json!(workload.cache)),
         ("engine", json!(record.engine)),
         ("repeat", json!(record.run.repeat)),
-        ("started_unix_ms", json!(record.started_unix_ms)),
+        ("started_unix_ms", known(Unknown::Start, json!(record.started_unix_ms))),
         ("seconds", json!(record.seconds())),
         ("bytes", json!(record.bytes)),
         ("ios", json!(record.ios)),
@@ -92,15 +112,15 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
         ("short_transfers", json!(record.short_transfers)),
         ("mbps", json!(record.mbps())),
         ("iops", json!(record.iops())),
-        ("latency_ns_min", json!(latency.min_ns())),
-        ("latency_ns_p50", json!(latency.quantile_ns(0.5))),
-        ("latency_ns_p99", json!(latency.quantile_ns(0.99))),
-        ("latency_ns_max", json!(latency.max_ns())),
-        ("latency_ns_mean", json!(latency.mean_ns())),
-        ("achieved_depth", json!(record.achieved_depth)),
-        ("user_ms", ms(record.cpu.user_ns)),
-        ("system_ms", ms(record.cpu.system_ns)),
-        ("machine_busy_ms", ms(record.cpu.machine_busy_ns())),
+        ("latency_ns_min", known(Unknown::Latency, json!(latency.min_ns()))),
+        ("latency_ns_p50", json!(record.latency_ns_at(0.5))),
+        ("latency_ns_p99", json!(record.latency_ns_at(0.99))),
+        ("latency_ns_max", known(Unknown::Latency, json!(latency.max_ns()))),
+        ("latency_ns_mean", known(Unknown::Latency, json!(latency.mean_ns()))),
+        ("achieved_depth", json!(record.known_depth())),
+        ("user_ms", known(Unknown::ChargedTime, ms(record.cpu.user_ns))),
+        ("system_ms", known(Unknown::ChargedTime, ms(record.cpu.system_ns))),
+        ("machine_busy_ms", busy.map_or(Value::Null, ms)),
         ("soaker_lost_ms", record.cpu.soaker.as_ref().map_or(Value::Null, |soaker| ms(soaker.lost_ns))),
     ]
 }

@@ -4,37 +4,37 @@
 use halfpower_experiments::{ExperimentSection, Line, Picture, PictureKind, Point, StudyFindings};
 use maud::{Markup, html};
 
+use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, number};
+use crate::html::scrolling_table::scrolling_table;
 
-/// All sections, in the order of the question.
-pub(crate) fn experiments(findings: &StudyFindings) -> Markup {
-    html! { @for experiment in &findings.experiments { (section(experiment)) } }
+/// Most experiments whose pictures are printed.
+const PRINTED: usize = 3;
+
+/// A section for each, in the order of the question.
+pub(crate) fn experiments(findings: &StudyFindings) -> Vec<Fold> {
+    let pictures = findings.experiments.len() <= PRINTED;
+    findings.experiments.iter().map(|experiment| section(experiment, pictures)).collect()
 }
 
-/// Where the page's links go.
-pub(crate) fn section_id(experiment: &ExperimentSection) -> &'static str {
-    experiment.experiment.word()
-}
-
-fn section(experiment: &ExperimentSection) -> Markup {
+fn section(experiment: &ExperimentSection, printed_pictures: bool) -> Fold {
     let name = experiment.experiment.word();
-    html! {
-        section.experiment id=(section_id(experiment)) {
-            h2 { (heading(name)) }
-            p.asks { (experiment.asks) }
-            @if experiment.ran { p.lead.told { strong { (experiment.answer) } } }
-            @else { p.lead.told { strong { "Not run here." } } }
-            @if !experiment.notes.is_empty() {
-                ul.notes { @for note in &experiment.notes { li { (note) } } }
-            }
-            @if !experiment.pictures.is_empty() {
-                div.multiples {
-                    @for (at, picture) in experiment.pictures.iter().enumerate() { (figure(name, at, picture)) }
-                }
-            }
-            p.papers { b { "1998 and 2000: " } (experiment.papers) }
+    let body = html! {
+        p.asks { (experiment.asks) }
+        @if experiment.ran { p.lead.told { strong { (experiment.answer) } } }
+        @else { p.lead.told { strong { "Not run here." } } }
+        @if !experiment.notes.is_empty() {
+            ul.notes { @for note in &experiment.notes { li { (note) } } }
         }
-    }
+        @if !experiment.pictures.is_empty() {
+            div.multiples.screen[!printed_pictures] {
+                @for (at, picture) in experiment.pictures.iter().enumerate() { (figure(name, at, picture)) }
+            }
+        }
+        p.papers { b { "1998 and 2000: " } (experiment.papers) }
+    };
+    let gist = if experiment.ran { experiment.answer.as_str() } else { "not run" };
+    Fold::new(name, heading(name), gist, body).printed()
 }
 
 fn figure(name: &str, at: usize, picture: &Picture) -> Markup {
@@ -65,25 +65,19 @@ fn table(picture: &Picture) -> Markup {
         let point = line.points.iter().find(|point| point.label == label);
         point.map_or_else(|| UNKNOWN.to_string(), |point| number(point.y))
     };
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(picture.title) {
-            table {
-                caption { (picture.title) ", " (picture.y.title) }
-                thead {
-                    tr {
-                        th scope="col" { (picture.x.title) }
-                        @for line in &picture.lines { th.number scope="col" { (line.name) } }
-                    }
-                }
-                tbody {
-                    @for (label, _) in &labels {
-                        tr {
-                            th scope="row" { (label) }
-                            @for line in &picture.lines { td.number { (value(line, label)) } }
-                        }
-                    }
+    let columns = html! {
+        th scope="col" { (picture.x.title) }
+        @for line in &picture.lines { th.number scope="col" { (line.name) } }
+    };
+    let body = html! {
+        tbody {
+            @for (label, _) in &labels {
+                tr {
+                    th scope="row" { (label) }
+                    @for line in &picture.lines { td.number { (value(line, label)) } }
                 }
             }
         }
-    }
+    };
+    scrolling_table(&format!("{}, {}", picture.title, picture.y.title), columns, body)
 }

@@ -64,10 +64,27 @@ pub fn span(us: f64) -> String {
     }
 }
 
-/// The ends of an interval, where they are not the value itself.
+/// The share of a peak in words.
+pub fn share(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// A throughput that may not be known.
+pub fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| "unknown".to_string(), mbps)
+}
+
+/// The ends of an interval, where they are not the value itself and say anything.
 pub fn ends(interval: &Interval) -> Option<String> {
     let known = interval.low.is_finite() && interval.high.is_finite() && interval.low != interval.high;
-    known.then(|| format!("{} to {}", number(interval.low), number(interval.high)))
+    (known && !is_open(interval)).then(|| format!("{} to {}", number(interval.low), number(interval.high)))
+}
+
+/// Whether an interval leaves its value open by more than half, so that neither says anything.
+pub fn is_open(interval: &Interval) -> bool {
+    const MOST_REACH: f64 = 0.5;
+    let known = interval.low.is_finite() && interval.high.is_finite();
+    known && (interval.high - interval.low) / 2.0 > MOST_REACH * interval.value.abs()
 }
 
 /// A path in words, as in `random direct read`.

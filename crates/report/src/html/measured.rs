@@ -8,25 +8,26 @@ use halfpower_spec::Bytes;
 use maud::{Markup, html};
 
 use crate::html::advice::to_copy;
+use crate::html::fold::Fold;
 use crate::html::format::{date, number, size};
+use crate::words::settings::count;
 
 /// A property of the place and its value.
 type Fact = (&'static str, Option<String>);
 
 /// The section on machine, kernel, file system, device, settings and command.
-pub fn measured(findings: &Findings, records: &[Record], command: &str) -> Markup {
-    html! {
-        section #measured {
-            h2 { "How it was measured" }
-            @if !command.is_empty() { (to_copy("The command", command)) }
-            div.facts {
-                (facts("Machine", &machine(findings)))
-                (facts("File system", &filesystem(findings)))
-                (facts("Device", &device(findings)))
-                (facts("Runs", &settings(findings, records)))
-            }
+pub fn measured(findings: &Findings, records: &[Record], command: &str) -> Fold {
+    let body = html! {
+        @if !command.is_empty() { (to_copy("The command", command)) }
+        div.facts {
+            (facts("Machine", &machine(findings)))
+            (facts("File system", &filesystem(findings)))
+            (facts("Device", &device(findings)))
+            (facts("Runs", &settings(findings, records)))
+            (facts("Imported", &imported(findings)))
         }
-    }
+    };
+    Fold::new("measured", "How it was measured", "machine, file system, device, runs", body).printed()
 }
 
 /// A short table of what is known; nothing where nothing is.
@@ -103,7 +104,7 @@ fn settings(findings: &Findings, records: &[Record]) -> Vec<Fact> {
     let span_bytes = records.iter().map(|record| record.span_bytes).max();
     vec![
         ("Began", (findings.started_unix_ms > 0).then(|| date(findings.started_unix_ms))),
-        ("Took", Some(format!("{} s", number(findings.seconds)))),
+        ("Took", findings.imported.is_empty().then(|| format!("{} s", number(findings.seconds)))),
         ("Runs", Some(findings.runs.to_string())),
         ("Cells", Some(findings.cells.len().to_string())),
         ("Runs a cell", each),
@@ -111,8 +112,12 @@ fn settings(findings: &Findings, records: &[Record]) -> Vec<Fact> {
         ("Experiments", written(&joined(experiments))),
         ("Engine", written(&joined(engines))),
         ("Bytes used of the target", span_bytes.map(|bytes| size(bytes as f64))),
-        ("Harness", Some(format!("{} ns a request", number(findings.harness_ns_per_io)))),
+        ("Harness", findings.harness_ns_per_io.map(|ns| format!("{} ns a request", number(ns)))),
     ]
+}
+
+fn imported(findings: &Findings) -> Vec<Fact> {
+    findings.imported.iter().map(|file| ("From", Some(file.to_string()))).collect()
 }
 
 fn joined(words: BTreeSet<&str>) -> String {
@@ -127,29 +132,27 @@ fn windows(records: &[Record]) -> Option<String> {
     Some(if same { format!("{} s", number(longest)) } else { format!("{} to {} s", number(shortest), number(longest)) })
 }
 
-/// The section that the page's script fills from the embedded findings and runs.
-pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Markup {
-    html! {
-        @if !findings.cells.is_empty() {
-            section #raw {
-                h2 { "The raw numbers" }
-                div.downloads {
-                    button type="button" data-csv="cells" { "Cells as CSV" }
-                    button type="button" data-csv="runs" { "Runs as CSV" }
-                }
-                @if runs_left_out > 0 {
-                    p.lead {
-                        "The last " (runs_left_out) " runs found no room in this page; `halfpower export STUDY \
-                         --format csv` writes all of them."
-                    }
-                }
-                details #cells {
-                    summary { "All " (findings.cells.len()) " cells" }
-                    div.scroll tabindex="0" role="region" aria-label="All cells" {}
-                }
+/// The section that the page's script fills from the embedded findings and runs; `None` where there is no cell.
+pub fn raw_numbers(findings: &Findings, runs_left_out: usize) -> Option<Fold> {
+    let body = html! {
+        div.downloads {
+            button type="button" data-csv="cells" { "Cells as CSV" }
+            button type="button" data-csv="runs" { "Runs as CSV" }
+        }
+        @if runs_left_out > 0 {
+            p.lead {
+                "The last " (runs_left_out) " runs found no room in this page; `halfpower export STUDY \
+                 --format csv` writes all of them."
             }
         }
-    }
+        details #cells {
+            summary { "All " (findings.cells.len()) " cells" }
+            div.cells {}
+        }
+        noscript { p.lead { "The list of all cells needs JavaScript; `halfpower export STUDY --format csv` writes it." } }
+    };
+    let gist = count(findings.cells.len(), "cell");
+    (!findings.cells.is_empty()).then(|| Fold::new("raw", "Raw numbers", gist, body))
 }
 
 /// What the words mean: the end of its link, the word, and a sentence or two.
@@ -243,19 +246,17 @@ const WORDS: [(&str, &str, &str); 19] = [
 ];
 
 /// The definitions that the tables' headings and the text above are linked to.
-pub fn definitions() -> Markup {
-    html! {
-        section #words {
-            h2 { "What the words mean" }
-            dl.words {
-                @for (id, word, meaning) in WORDS {
-                    div id={ "def-" (id) } { dt { (word) } dd { (meaning) } }
-                }
-            }
-            p.lead {
-                "Sizes are binary (1 KiB is 1024 bytes), rates decimal (1 MB/s is a million bytes a second). The \
-                 method is that of Riedel, van Ingen and Gray (1998) and Chung, Gray, Worthington and Horst (2000)."
+pub fn definitions() -> Fold {
+    let body = html! {
+        dl.words {
+            @for (id, word, meaning) in WORDS {
+                div id={ "def-" (id) } { dt { (word) } dd { (meaning) } }
             }
         }
-    }
+        p.lead {
+            "Sizes are binary (1 KiB is 1024 bytes), rates decimal (1 MB/s is a million bytes a second). The \
+             method is that of Riedel, van Ingen and Gray (1998) and Chung, Gray, Worthington and Horst (2000)."
+        }
+    };
+    Fold::new("words", "What the words mean", "", body)
 }

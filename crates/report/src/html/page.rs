@@ -11,26 +11,34 @@ use halfpower_record::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::html::advice::advice;
-use crate::html::answer::{answer, warnings};
-use crate::html::charts::{charts, paths};
+use crate::html::answer::answer;
+use crate::html::charts::charts;
 use crate::html::data::data;
-use crate::html::experiments::{experiments, section_id};
+use crate::html::experiments::experiments;
 use crate::html::faults;
-use crate::html::format::heading;
+use crate::html::first_chart::first_chart;
+use crate::html::fold::{Fold, contents, folds};
+use crate::html::issuing::issuing;
 use crate::html::measured::{definitions, measured, raw_numbers};
 use crate::html::path::path_section;
+use crate::html::percentiles::{PercentileRow, percentile_rows};
 use crate::html::tables::half_power_and_cost;
-use crate::html::trust::{flagged, unsteady_cells};
+use crate::html::trust::trust;
 
 /// plotly.js, deflated and in base64 by the build script.
 pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
-const STYLE: &str = include_str!("../../assets/report.css");
+const STYLE: &str = concat!(include_str!("../../assets/report.css"), include_str!("../../assets/first.css"));
 pub(crate) const CHARTS: &str = concat!(
     include_str!("../../assets/charts.js"),
     include_str!("../../assets/trust.js"),
+    include_str!("../../assets/percentiles.js"),
     include_str!("../../assets/experiments.js")
 );
-pub(crate) const SCRIPT: &str = concat!(include_str!("../../assets/pins.js"), include_str!("../../assets/report.js"));
+pub(crate) const SCRIPT: &str = concat!(
+    include_str!("../../assets/pins.js"),
+    include_str!("../../assets/folds.js"),
+    include_str!("../../assets/report.js")
+);
 /// The mark by which a page of ours is known, and then replaced.
 const GENERATOR: &str = concat!("halfpower ", env!("CARGO_PKG_VERSION"));
 /// Nothing may be fetched; scripts and styles are those inside the page, pictures those that it makes itself.
@@ -47,31 +55,33 @@ const FRAME: usize = 12_000;
 /// # Errors
 /// Whatever `out` answers when it is written to.
 pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &mut impl Write) -> io::Result<()> {
-    let told = html! {
-        (answer(findings))
-        (faults::section(&findings.faults))
-        (warnings(findings))
-        (path_section(findings))
-        (advice(findings, records))
-        (charts(findings))
-        (unsteady_cells(findings))
-        (half_power_and_cost(findings))
-        (experiments(findings))
-        (measured(findings, records, command))
-    };
+    // What is spread over all of the target is best asked of all of it.
+    let parts = records.iter().filter(|record| record.spread_bytes.is_none());
+    let span_bytes = parts.map(|record| record.span_bytes).max();
+    let (chart, chart_style) = first_chart(findings);
+    let curves = percentile_rows(findings, records);
+    let first = answer(findings, &chart, span_bytes);
+    let mut sections = sections(findings, records, command, &curves, span_bytes);
+    let written: usize = sections.iter().map(|fold| fold.body.0.len() + fold.gist.len()).sum();
     let fixed = LIBRARY.len() + STYLE.len() + CHARTS.len() + SCRIPT.len() + FRAME;
-    let data = data(findings, records, MOST_BYTES.saturating_sub(fixed + told.0.len()));
+    let data = data(findings, records, &curves, MOST_BYTES.saturating_sub(fixed + written + first.0.len()));
+    sections.extend(raw_numbers(findings, data.runs_left_out));
+    sections.push(definitions());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&findings.target, ""))
-            body {
+            (head(&findings.target, &chart_style))
+            body.study {
                 a.skip href="#answer" { "To the answer" }
-                (banner(findings))
                 main {
-                    (told)
-                    (raw_numbers(findings, data.runs_left_out))
-                    (definitions())
+                    (first)
+                    div.below {
+                        (contents(&sections))
+                        div.folds {
+                            (folds(&sections))
+                            p.on-paper { "Further paths, settings in full, processor cost, tables and raw numbers: on the page that this is a print of." }
+                        }
+                    }
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(&data.json)) }
@@ -81,6 +91,27 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
         }
     };
     out.write_all(page.into_string().as_bytes())
+}
+
+/// What is folded below the first screen, without the raw numbers and the words.
+fn sections(
+    findings: &StudyFindings,
+    records: &[Record],
+    command: &str,
+    curves: &[PercentileRow],
+    span_bytes: Option<u64>,
+) -> Vec<Fold> {
+    let mut all = Vec::new();
+    all.extend(faults::section(&findings.faults));
+    all.extend(charts(findings, curves));
+    all.extend(path_section(findings));
+    all.extend(advice(findings, span_bytes));
+    all.extend(issuing(findings));
+    all.extend(experiments(findings));
+    all.push(trust(findings));
+    all.extend(half_power_and_cost(findings));
+    all.push(measured(findings, records, command));
+    all
 }
 
 /// What every page says of itself before its body: its `title`, and styles of its own beside the common ones.
@@ -96,49 +127,6 @@ pub(crate) fn head(title: &str, own_style: &str) -> Markup {
             link rel="icon" href="data:,";
             title { "halfpower: " (title) }
             style { (PreEscaped(STYLE)) (PreEscaped(own_style)) }
-        }
-    }
-}
-
-/// The sections that the page has for these findings: where the link goes, and its word.
-fn sections(findings: &StudyFindings) -> Vec<(&'static str, String)> {
-    let charted = !paths(findings).is_empty();
-    let tabled = !findings.curves.is_empty() || !findings.cost.is_empty();
-    let all = [
-        (true, ("answer", "Answer")),
-        (!findings.levels.is_empty(), ("path", "Path")),
-        (!findings.advice.is_empty(), ("advice", "Advice")),
-        (charted, ("throughput", "Throughput")),
-        (charted, ("heat", "Heat map")),
-        (charted, ("latency", "Latency")),
-        (charted, ("cost", "Cost")),
-        (!flagged(findings).is_empty(), ("unsteady", "Not steady")),
-        (tabled, ("tables", "Tables")),
-        (true, ("measured", "Method")),
-        (true, ("words", "Words")),
-    ];
-    let there = all.into_iter().filter(|(there, _)| *there);
-    let mut sections: Vec<_> = there.map(|(_, (id, word))| (id, word.to_string())).collect();
-    // Where many were asked for, one link leads to the first of them, so that the banner stays a line.
-    let own =
-        findings.experiments.iter().map(|experiment| (section_id(experiment), heading(experiment.experiment.word())));
-    let own: Vec<_> = if own.len() > 4 {
-        own.take(1).map(|(id, _)| (id, "Experiments".to_string())).collect()
-    } else {
-        own.collect()
-    };
-    let place = sections.len() - 2;
-    sections.splice(place..place, own);
-    sections
-}
-
-fn banner(findings: &StudyFindings) -> Markup {
-    html! {
-        header.banner {
-            p.brand { "half" b { "power" } }
-            nav aria-label="Sections" {
-                @for (id, word) in sections(findings) { a href={ "#" (id) } { (word) } }
-            }
         }
     }
 }

@@ -6,8 +6,8 @@
 use halfpower_analyse::{Findings, LevelFinding};
 use maud::{Markup, html};
 
-use crate::html::answer::{rate, share};
-use crate::html::format::{heading, mbps, number};
+use crate::html::fold::Fold;
+use crate::html::format::{heading, mbps, number, rate, share};
 use crate::words::{bottleneck, levels};
 
 /// A common logarithmic scale over whole decades.
@@ -44,16 +44,14 @@ fn at(percent: f64) -> String {
     format!("{percent:.2}%")
 }
 
-/// The section with the ladder and what is narrowest; nothing where no level is known.
-pub fn path_section(findings: &Findings) -> Markup {
+/// The section with the ladder and what would be narrowest next; `None` where no level is known.
+pub fn path_section(findings: &Findings) -> Option<Fold> {
     let levels = &findings.levels;
     if levels.is_empty() {
-        return html! {};
+        return None;
     }
     let scale = Scale::of(levels);
-    html! {
-        section #path {
-            h2 { "The path" }
+    let body = html! {
             p.lead {
                 "From the application down to the medium: what each level advertises (" a href="#def-pap" { "PAP" }
                 "), and in brackets what was got through it (" a href="#def-rap" { "RAP" } "), in MB/s."
@@ -71,9 +69,11 @@ pub fn path_section(findings: &Findings) -> Markup {
                     span { i.swatch.unknown {} "PAP unknown" }
                 }
             }
-            (narrowest(findings))
-        }
-    }
+            (next(findings))
+    };
+    let narrowest = levels.iter().find(|level| level.narrowest);
+    let gist = narrowest.map_or_else(String::new, |level| format!("narrowest: {}", levels::name(&level.id)));
+    Some(Fold::new("path", "The path", gist, body).printed())
 }
 
 /// The levels side by side, as the papers' Figure 1 has them: PAP, and (RAP) in brackets.
@@ -167,24 +167,12 @@ fn number_of_decade(decade: f64) -> String {
     if decade < 100.0 { format!("{decade}") } else { number(decade) }
 }
 
-fn narrowest(findings: &Findings) -> Markup {
-    let narrowest = bottleneck::words(&findings.bottleneck);
+/// What would stop it, were what stops it now lifted.
+fn next(findings: &Findings) -> Markup {
+    let next = bottleneck::words(&findings.bottleneck).next;
     html! {
-        @if !narrowest.why.is_empty() || !narrowest.next.is_empty() {
-            dl.why {
-                @if !narrowest.why.is_empty() {
-                    dt { "What stops it" }
-                    dd { b { (heading(&narrowest.level)) } ": " (narrowest.why) }
-                }
-                @if !narrowest.next.is_empty() {
-                    dt { "What would be next" }
-                    dd { (heading(&narrowest.next)) }
-                }
-                @if !narrowest.falsified_by.is_empty() {
-                    dt { "What would show otherwise" }
-                    dd { (heading(&narrowest.falsified_by)) "." }
-                }
-            }
+        @if !next.is_empty() {
+            dl.why { dt { "What would be next" } dd { (heading(&next)) } }
         }
     }
 }

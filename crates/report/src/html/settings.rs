@@ -116,6 +116,7 @@ fn postgresql(advice: &Advice, findings: &Findings) -> Option<String> {
                 size(bs_bytes as f64)
             ))
         }
+        Pattern::Unknown => None,
         Pattern::Sequential => {
             let combined = advice.settings.bs.0.clamp(POSTGRESQL_PAGE, MOST_COMBINED);
             Some(format!(
@@ -174,8 +175,8 @@ mod tests {
             settings: Workload { rw, cache, bs: Bytes(1 << 18), iodepth: 4, ..Workload::default() },
             mbps: 100.0,
             share_of_peak: 1.0,
-            cpu_ms_per_mb: 0.1,
-            latency_ns_p99: 100_000,
+            cpu_ms_per_mb: Some(0.1),
+            latency_ns_p99: Some(100_000),
             best: FastestCell {
                 cell: CellSettings {
                     pattern: rw.pattern(),

@@ -3,28 +3,33 @@
 use halfpower_analyse::{Attribution, Bound, CellFinding, Cost, Curve, Findings, Interval, Limits};
 use maud::{Markup, html};
 
-use crate::html::answer::{half_power_size, share};
-use crate::html::format::{UNKNOWN, ends, heading, number, path_words, size};
+use crate::html::fold::Fold;
+use crate::html::format::{UNKNOWN, ends, heading, is_open, number, path_words, share, size};
 use crate::html::scrolling_table::scrolling_table;
 use crate::words::settings::cost_path;
 
 /// A heading of a column: its words, and the definition that it is linked to.
 pub(crate) type Column = (&'static str, Option<&'static str>);
 
-/// The section with the tables; nothing where all are empty.
-pub fn half_power_and_cost(findings: &Findings) -> Markup {
-    html! {
-        @if !findings.curves.is_empty() || !findings.cost.is_empty() {
-            section #tables {
-                h2 { "Half power, limits and cost in numbers" }
-                p.lead { "In grey below a number: its 95% interval." }
-                (half_power(&findings.curves))
-                (limits(&findings.limits))
-                (cost(&findings.cost))
-                (attribution(&findings.attribution, &findings.cells))
-            }
-        }
+/// The section with the tables; `None` where all are empty.
+pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
+    if findings.curves.is_empty() && findings.cost.is_empty() {
+        return None;
     }
+    let body = html! {
+        p.lead { "In grey below a number: its 95% interval. A number that its interval leaves open by more than half is not shown." }
+        (half_power(&findings.curves))
+        (limits(&findings.limits))
+        (cost(&findings.cost))
+        (attribution(&findings.attribution, &findings.cells))
+    };
+    Some(Fold::new("tables", "Tables", "half power, limits, processor cost", body))
+}
+
+/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it.
+fn half_power_size(curve: &Curve) -> String {
+    let bound = if curve.half_power_bracketed { "" } else { "≤ " };
+    format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
 }
 
 pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Markup {
@@ -41,9 +46,12 @@ pub(crate) fn wide_table(caption: &str, columns: &[Column], body: Markup) -> Mar
     scrolling_table(caption, columns, body)
 }
 
-/// A number with its interval below it.
+/// A number with its interval below it, where that says anything.
 fn with_ends(interval: &Interval) -> Markup {
-    html! { (number(interval.value)) @if let Some(ends) = ends(interval) { small { (ends) } } }
+    html! {
+        @if is_open(interval) { span.unsure title="Its 95% interval leaves it open by more than half" { "not known" } }
+        @else { (number(interval.value)) @if let Some(ends) = ends(interval) { small { (ends) } } }
+    }
 }
 
 fn maybe(interval: Option<&Interval>) -> Markup {
@@ -84,6 +92,10 @@ fn half_power(curves: &[Curve]) -> Markup {
 
 fn n_half(curve: &Curve) -> Markup {
     let ends = curve.n_half_low_bytes.zip(curve.n_half_high_bytes).filter(|(low, high)| low < high);
+    let interval = curve.n_half_bytes.zip(ends).map(|(value, (low, high))| Interval { value, low, high });
+    if interval.is_some_and(|interval| is_open(&interval)) {
+        return html! { span.unsure { "not known" } };
+    }
     html! {
         (curve.n_half_bytes.map_or_else(|| UNKNOWN.to_string(), size))
         @if let Some((low, high)) = ends { small { (size(low)) " to " (size(high)) } }

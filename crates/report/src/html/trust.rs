@@ -1,9 +1,12 @@
-//! Shows the cells that are not steady: a chart over time for each, with what was trimmed and the reason.
+//! Shows how far to trust a study: all warnings, and a chart over time of each cell that is not steady.
 
 use halfpower_analyse::{CellFinding, Findings};
 use maud::{Markup, html};
 
+use crate::html::fold::Fold;
 use crate::html::format::{UNKNOWN, heading, mbps, number, path_words, size};
+use crate::html::scrolling_table::scrolling_table;
+use crate::words::settings::count;
 use crate::words::unsteady;
 
 /// Most charts: the fastest cells, since those are most easily taken for advice.
@@ -35,33 +38,65 @@ pub fn drawn_series(cell: &CellFinding) -> (Vec<f64>, f64) {
     (cell.series_mbps.chunks(together).map(mean).collect(), cell.series_step_ns as f64 / 1e6 * together as f64)
 }
 
-/// The section with their charts; nothing where every cell is steady.
-pub fn unsteady_cells(findings: &Findings) -> Markup {
+/// All that stands against the numbers, and the cells that are not steady.
+pub(crate) fn trust(findings: &Findings) -> Fold {
+    let warnings = &findings.warnings;
+    let body = html! {
+        @if warnings.is_empty() {
+            p.lead { "The analysis has no reservations about these numbers." }
+        } @else {
+            ul.warnings { @for warning in warnings { li { (crate::words::warnings::sentence(warning)) } } }
+        }
+        @if !findings.cells.is_empty() { p.lead { (confidence(findings)) } }
+        @if let Some(harness_ns) = findings.harness_ns_per_io.filter(|ns| *ns > 0.0) {
+            p.lead {
+                "halfpower itself takes " (number(harness_ns)) " ns of a request on this machine: \
+                 that much of every latency and cost is the instrument's."
+            }
+        }
+        (unsteady_cells(findings))
+    };
+    let gist = if warnings.is_empty() { "no warning".to_string() } else { count(warnings.len(), "warning") };
+    Fold::new("trust", "How far to trust it", gist, body).printed()
+}
+
+/// How many cells are steady and sharp.
+fn confidence(findings: &Findings) -> Markup {
+    if !findings.imported.is_empty() {
+        return html! {
+            "Another tool measured these " (count(findings.cells.len(), "cell")) ", so whether they were steady and who \
+             else used the disk is not known."
+        };
+    }
+    let share = |fits: fn(&CellFinding) -> bool| findings.cells.iter().filter(|cell| fits(cell)).count();
+    html! {
+        "Of " (count(findings.cells.len(), "cell")) " " (share(|cell| cell.steady)) " were " a href="#def-steady" { "steady" }
+        " and " (share(|cell| cell.within_5_percent)) " are known to within 5%."
+    }
+}
+
+/// The charts of the cells that are not steady; nothing where every cell is.
+fn unsteady_cells(findings: &Findings) -> Markup {
     let shown = flagged(findings);
-    let others: Vec<&CellFinding> = findings
-        .cells
-        .iter()
-        .enumerate()
-        .filter(|(place, cell)| !cell.steady && !shown.contains(place))
-        .map(|(_, cell)| cell)
-        .collect();
+    let is_other = |(place, cell): &(usize, &CellFinding)| !cell.steady && !shown.contains(place);
+    let others: Vec<&CellFinding> = findings.cells.iter().enumerate().filter(is_other).map(|(_, cell)| cell).collect();
     html! {
         @if !shown.is_empty() {
-            section #unsteady {
-                h2 { "Cells that are not steady" }
-                p.lead {
-                    "What they did over time, in the first run of each. Grey ground is the start that was "
-                    a href="#def-trimmed" { "trimmed" } "; the dashed rule is the mean of all runs, the dotted ones \
-                     are the rates before and after a fall. They are hatched in the heat maps and never advised."
+            div.screen {
+            h3 #unsteady { "Cells that are not steady" }
+            p.lead {
+                "What they did over time, in the first run of each. Grey ground is the start that was "
+                a href="#def-trimmed" { "trimmed" } "; the dashed rule is the mean of all runs, the dotted ones \
+                 are the rates before and after a fall. They are hatched in the heat maps and never advised."
+            }
+            div.multiples { @for place in &shown { (figure(&findings.cells[*place], *place)) } }
+            @if !others.is_empty() {
+                details {
+                    summary { (others.len()) " more cells that are not steady" }
+                    ul { @for cell in others.iter().take(MOST_NAMED) { li { (words(cell)) ": " (reason(cell)) } } }
+                    @if others.len() > MOST_NAMED { p.lead { "All are hatched in the heat maps." } }
                 }
-                div.multiples { @for place in &shown { (figure(&findings.cells[*place], *place)) } }
-                @if !others.is_empty() {
-                    details {
-                        summary { (others.len()) " more cells that are not steady" }
-                        ul { @for cell in others.iter().take(MOST_NAMED) { li { (words(cell)) ": " (reason(cell)) } } }
-                        @if others.len() > MOST_NAMED { p.lead { "All are hatched in the heat maps." } }
-                    }
-                }
+            }
             }
         }
     }
@@ -100,20 +135,13 @@ fn figure(cell: &CellFinding, place: usize) -> Markup {
 
 fn table(cell: &CellFinding, words: &str) -> Markup {
     let (series_mbps, step_ms) = drawn_series(cell);
-    html! {
-        div.scroll tabindex="0" role="region" aria-label={ (words) " over time" } {
-            table {
-                caption { "Throughput over time" }
-                thead { tr { th scope="col" { "From, ms" } th.number scope="col" { "MB/s" } } }
-                tbody {
-                    @for (step, mbps) in series_mbps.iter().enumerate() {
-                        tr {
-                            th scope="row" { (format!("{:.0}", step as f64 * step_ms)) }
-                            td.number { (number(*mbps)) }
-                        }
-                    }
-                }
+    let columns = html! { th scope="col" { "From, ms" } th.number scope="col" { "MB/s" } };
+    let body = html! {
+        tbody {
+            @for (step, mbps) in series_mbps.iter().enumerate() {
+                tr { th scope="row" { (format!("{:.0}", step as f64 * step_ms)) } td.number { (number(*mbps)) } }
             }
         }
-    }
+    };
+    scrolling_table(&format!("{words} over time"), columns, body)
 }

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    CellComparison, CellSettings, Comparison, ConditionCase, CostComparison, HalfPowerComparison, InStudy, LeftOut,
-    MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow, StudyFacts,
+    CellComparison, CellSettings, Comparison, ConditionCase, ConditionLimit, CostComparison, HalfPowerComparison,
+    InStudy, LeftOut, MissingFigure, Note, Outcome, PathComparison, Practical, PriceRow, StudyFacts,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ const SCHEMA: u32 = 2;
 ///
 /// Changes are from A to B, in percent of A. Rates are decimal MB/s, sizes bytes, times as each name says. What is not
 /// known is `null`. Codes are for programs and stay; texts are for people and may be reworded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ComparisonDocument<'a> {
     /// Version of this layout.
     schema: u32,
@@ -57,7 +58,7 @@ pub(crate) struct ComparisonDocument<'a> {
 }
 
 /// A doubt, in words and as a code with its evidence.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct NoteDocument<'a> {
     #[serde(flatten)]
     note: &'a Note,
@@ -66,7 +67,7 @@ struct NoteDocument<'a> {
 }
 
 /// A finding of one path, with the path in words.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WithPath<'a, T> {
     /// Such as `random direct read`.
     path: String,
@@ -75,7 +76,7 @@ struct WithPath<'a, T> {
 }
 
 /// What each system gives for its price.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct PriceDocument<'a> {
     /// A's row.
     a: &'a PriceRow,
@@ -86,7 +87,7 @@ struct PriceDocument<'a> {
 }
 
 /// A figure that a study lacks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct MissingDocument {
     /// Which.
     #[serde(flatten)]
@@ -98,7 +99,7 @@ struct MissingDocument {
 }
 
 /// A cell that both measured and that is left out of everything.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct LeftOutDocument<'a> {
     #[serde(flatten)]
     left_out: &'a LeftOut,
@@ -107,10 +108,12 @@ struct LeftOutDocument<'a> {
 }
 
 /// A condition that the user set, and what became of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct ConditionDocument<'a> {
     /// As it was written.
     condition: &'a str,
+    /// What it bounds.
+    limit: ConditionLimit,
     /// Whether it holds on any path.
     holds: bool,
     /// Everything that it was held against.
@@ -118,7 +121,7 @@ struct ConditionDocument<'a> {
 }
 
 /// One thing that a condition was held against.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct CaseDocument<'a> {
     /// In words, such as `peak of sequential direct reads`.
     what: String,
@@ -144,17 +147,18 @@ impl<'a> ComparisonDocument<'a> {
             price: comparison.price.as_ref().map(|table| PriceDocument {
                 a: &table.a,
                 b: &table.b,
-                missing: table.missing.iter().map(|(study, figure)| missing(*study, *figure)).collect(),
+                missing: table.missing.iter().map(|(study, figure)| missing(*study, *figure, comparison)).collect(),
             }),
             cells: &comparison.cells,
             only_a: &comparison.only_a,
             only_b: &comparison.only_b,
-            left_out: comparison.left_out.iter().map(left_out).collect(),
+            left_out: comparison.left_out.iter().map(|one| left_out(one, comparison)).collect(),
             fail_if: comparison
                 .fail_if
                 .iter()
                 .map(|finding| ConditionDocument {
                     condition: &finding.condition,
+                    limit: finding.limit,
                     holds: finding.holds,
                     cases: finding.cases.iter().map(|case| CaseDocument { what: compare::case(case), case }).collect(),
                 })
@@ -167,20 +171,35 @@ fn with_path<T>(findings: &[T], words: impl Fn(&T) -> String) -> Vec<WithPath<'_
     findings.iter().map(|finding| WithPath { path: words(finding), finding }).collect()
 }
 
-fn missing(study: InStudy, figure: MissingFigure) -> MissingDocument {
-    MissingDocument { figure, study, text: compare_notes::missing(study, figure) }
+fn missing(study: InStudy, figure: MissingFigure, comparison: &Comparison) -> MissingDocument {
+    MissingDocument { figure, study, text: compare_notes::missing(study, figure, comparison) }
 }
 
-fn left_out(left_out: &LeftOut) -> LeftOutDocument<'_> {
-    LeftOutDocument { left_out, why: compare_notes::left_out(left_out) }
+fn left_out<'a>(left_out: &'a LeftOut, comparison: &Comparison) -> LeftOutDocument<'a> {
+    LeftOutDocument { left_out, why: compare_notes::left_out(left_out, comparison) }
 }
 
-/// Writes the comparison, indented, with a line end after the last brace.
+/// What `halfpower compare --json` prints of more than two studies.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ComparisonsDocument<'a> {
+    /// Version of this layout.
+    schema: u32,
+    /// One for each study that was compared with the baseline, which is `a` in all of them.
+    comparisons: Vec<ComparisonDocument<'a>>,
+}
+
+/// Writes the comparison, or several as a list, indented, with a line end after the last brace.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn compare_json(comparison: &Comparison, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &ComparisonDocument::of(comparison))?;
+pub fn compare_json(comparisons: &[Comparison], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    match comparisons {
+        [comparison] => serde_json::to_writer_pretty(&mut *out, &ComparisonDocument::of(comparison))?,
+        several => {
+            let comparisons = several.iter().map(ComparisonDocument::of).collect();
+            serde_json::to_writer_pretty(&mut *out, &ComparisonsDocument { schema: SCHEMA, comparisons })?;
+        }
+    }
     writeln!(out)
 }
 

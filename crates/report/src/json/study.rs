@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    Advice, Attribution, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FaultFinding, Harm, Headline,
-    LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState, Warning,
-    WhatToSet,
+    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FaultFinding, Harm, Headline,
+    LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState, ThreadScaling,
+    Warning, WhatToSet,
 };
-use halfpower_experiments::{ExperimentRows, ExperimentSection, StudyFindings};
-use halfpower_record::{Device, FileSystem, Machine};
+use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
+use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
 use halfpower_spec::Direction;
 use halfpower_text::path_words;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,8 +24,11 @@ const SCHEMA: u32 = 2;
 ///
 /// Rates are decimal MB/s, sizes bytes, times as each name says. What is not known is `null`. Codes and kinds are for
 /// programs and stay; texts are for people and may be reworded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StudyDocument<'a> {
+    /// Only where `halfpower study` measured nothing, since the study was finished before: when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeated: Option<Repeated>,
     /// Version of this layout.
     schema: u32,
     /// What was measured, in its canonical text.
@@ -65,6 +69,10 @@ pub(crate) struct StudyDocument<'a> {
     cost: Vec<CostDocument<'a>>,
     /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
     attribution: Vec<AttributionDocument<'a>>,
+    /// How many threads it takes, for cells that went on with more of them.
+    threads: &'a [ThreadScaling],
+    /// What each part of issuing brings and costs, at the cells that decide.
+    issuing: &'a [IssuingChange],
     /// What to set.
     advice: Vec<AdviceDocument<'a>>,
     /// What a reader should know before believing a number.
@@ -72,7 +80,11 @@ pub(crate) struct StudyDocument<'a> {
     /// Every cell that was measured, by pattern, direction, cache setting, depth and block size.
     cells: Vec<CellDocument<'a>>,
     /// What the null engine takes a request: the harness's own share.
-    harness_ns_per_io: f64,
+    harness_ns_per_io: Option<f64>,
+    /// Files of other tools that the runs come from.
+    imported: &'a [ImportedFile],
+    /// Runs that stand in no cell.
+    beside: &'a [BesideRow],
     /// Requests that failed, came short or found wrong data, in all experiments.
     faults: &'a [FaultFinding],
     /// The experiments beside the walks of block size and depth, a section each.
@@ -82,8 +94,15 @@ pub(crate) struct StudyDocument<'a> {
     rows: &'a ExperimentRows,
 }
 
+/// That a study was finished before.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Repeated {
+    /// When, in milliseconds of Unix time.
+    finished_unix_ms: u64,
+}
+
 /// How far a study can be believed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct StateDocument<'a> {
     #[serde(flatten)]
     state: &'a StudyState,
@@ -94,7 +113,7 @@ struct StateDocument<'a> {
 }
 
 /// What stops one direction.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct StopDocument<'a> {
     /// Which way the bytes go.
     rw: Direction,
@@ -111,7 +130,7 @@ struct StopDocument<'a> {
 }
 
 /// One level: what it promises and what was got through it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct LevelDocument<'a> {
     /// Its name.
     level: String,
@@ -128,7 +147,7 @@ struct LevelDocument<'a> {
 }
 
 /// What stops the path from going faster.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct BottleneckDocument<'a> {
     /// The level's name.
     level: String,
@@ -149,7 +168,7 @@ struct BottleneckDocument<'a> {
 }
 
 /// What a request costs the processor.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct CostDocument<'a> {
     /// The path in words, such as `random direct read`.
     path: String,
@@ -158,7 +177,7 @@ struct CostDocument<'a> {
 }
 
 /// Where the processors' time went.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct AttributionDocument<'a> {
     /// The path in words, such as `random direct read`.
     path: String,
@@ -167,7 +186,7 @@ struct AttributionDocument<'a> {
 }
 
 /// What to set.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct AdviceDocument<'a> {
     #[serde(flatten)]
     advice: &'a Advice,
@@ -176,7 +195,7 @@ struct AdviceDocument<'a> {
 }
 
 /// A doubt, in words and as a code with its evidence.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct WarningDocument<'a> {
     #[serde(flatten)]
     warning: &'a Warning,
@@ -189,7 +208,7 @@ struct WarningDocument<'a> {
 }
 
 /// One cell: all runs of one workload together.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct CellDocument<'a> {
     #[serde(flatten)]
     cell: &'a CellFinding,
@@ -201,6 +220,7 @@ impl<'a> StudyDocument<'a> {
     fn of(study: &'a StudyFindings) -> Self {
         let findings = &study.findings;
         Self {
+            repeated: None,
             schema: SCHEMA,
             target: &findings.target,
             machine: &findings.machine,
@@ -221,6 +241,8 @@ impl<'a> StudyDocument<'a> {
             limits: &findings.limits,
             cost: findings.cost.iter().map(|cost| CostDocument { path: settings::cost_path(cost), cost }).collect(),
             attribution: findings.attribution.iter().map(attribution).collect(),
+            threads: &findings.threads,
+            issuing: &study.issuing,
             advice: findings
                 .advice
                 .iter()
@@ -229,6 +251,8 @@ impl<'a> StudyDocument<'a> {
             warnings: findings.warnings.iter().map(warning).collect(),
             cells: findings.cells.iter().map(cell).collect(),
             harness_ns_per_io: findings.harness_ns_per_io,
+            imported: &findings.imported,
+            beside: &findings.beside,
             faults: &study.faults,
             experiments: &study.experiments,
             rows: &study.rows,
@@ -310,23 +334,9 @@ pub fn json(study: &StudyFindings, out: &mut (impl Write + ?Sized)) -> io::Resul
 /// # Errors
 /// Those of `out`.
 pub fn repeated_json(study: &StudyFindings, finished_unix_ms: u64, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let repeated = Repeated { finished_unix_ms };
-    serde_json::to_writer_pretty(&mut *out, &RepeatedDocument { repeated, study: StudyDocument::of(study) })?;
+    let repeated = Some(Repeated { finished_unix_ms });
+    serde_json::to_writer_pretty(&mut *out, &StudyDocument { repeated, ..StudyDocument::of(study) })?;
     writeln!(out)
-}
-
-/// What `halfpower study --json` prints of a study that was finished before.
-#[derive(Serialize)]
-struct RepeatedDocument<'a> {
-    repeated: Repeated,
-    #[serde(flatten)]
-    study: StudyDocument<'a>,
-}
-
-/// When that was.
-#[derive(Serialize)]
-struct Repeated {
-    finished_unix_ms: u64,
 }
 
 /// The same as a value, for the page's script.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use halfpower_analyse::{CellRate, CellSettings, DirectionStop, RateRole, RateRow, Sureness};
+use halfpower_analyse::{BesideRow, CellRate, CellSettings, DirectionStop, RateRole, RateRow, Sureness};
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_text::format::{number, size, thousands, time_us};
 
@@ -18,12 +18,14 @@ const ALERTS: usize = 2;
 /// Lines of an experiment's answer beside walks, and where there are none.
 const LINES_BESIDE: usize = 2;
 const LINES_ALONE: usize = 6;
+/// Lines of runs that stand in no cell.
+const BESIDE: usize = 6;
 
 /// The answer: what was measured, how fast, what stops it, what to set.
 pub(super) fn summary(study: &StudyFindings, width: usize) -> Vec<Section> {
     let mut all = vec![top(study, width)];
     if study.walked && study.runs > 0 {
-        all.extend([how_fast(study, width), stops(study, width), what_to_set(study, width)]);
+        all.extend([how_fast(study, width), beside(study, width), stops(study, width), what_to_set(study, width)]);
     }
     all
 }
@@ -81,7 +83,7 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
         return Section::new(Some("HOW FAST".to_string()), vec![Item::line(none, Tone::Plain)]);
     }
     let of = |cell: &dyn Fn(&RateLine) -> String| rows.iter().map(cell).collect::<Vec<String>>();
-    let time = |ns: u64| time_us(ns as f64 / 1e3);
+    let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| time_us(ns as f64 / 1e3));
     let figures = of(&|row| figure(row, row.by_requests));
     let widest = figures.iter().map(|text| text.chars().count()).max().unwrap_or(0);
     let rates = rows.iter().zip(&figures).map(|(row, figure)| {
@@ -100,7 +102,34 @@ fn how_fast(study: &StudyFindings, width: usize) -> Section {
     ];
     let (heading, lines) = split(lines(columns, width));
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    items.extend(first_screen::witness(&study.headline).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
     items.extend(notes(&rows).map(|note| Item::sentence("  ", &note, width, Tone::Plain)));
+    Section::new(heading, items)
+}
+
+/// Runs that stand in no cell: a line each load, the first few.
+fn beside(study: &StudyFindings, width: usize) -> Section {
+    let rows: Vec<&BesideRow> = study.beside.iter().take(BESIDE).collect();
+    if rows.is_empty() {
+        return Section::new(None, Vec::new());
+    }
+    let of = |cell: &dyn Fn(&BesideRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<String>>();
+    let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| time_us(ns as f64 / 1e3));
+    let columns = vec![
+        Column::left("BESIDE THE CELLS", 0, of(&|row| format!("  {}", first_screen::beside_name(row)))),
+        Column::right("", 2, of(&|row| size(row.workload.bs.0 as f64))),
+        Column::right("", 3, of(&|row| first_screen::beside_depth(row))),
+        Column::right("", 0, of(&|row| format!("{} IOPS", thousands(row.iops)))),
+        Column::left("", 5, of(&|row| first_screen::beside_split(row))),
+        Column::right("p99", 4, of(&|row| time(row.latency_ns_p99))),
+        Column::right("runs", 6, of(&|row| row.runs.to_string())),
+    ];
+    let (heading, lines) = split(lines(columns, width));
+    let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    if study.beside.len() > BESIDE {
+        let more = format!("  ... and {} more in the export", study.beside.len() - BESIDE);
+        items.push(Item::line(more, Tone::Plain));
+    }
     Section::new(heading, items)
 }
 
@@ -135,7 +164,9 @@ fn stops(study: &StudyFindings, width: usize) -> Section {
         let lead = format!("  {:<8}", format!("{}s", stop.rw));
         Item::sentence(&lead, &first_screen::stop(stop), width, Tone::Plain)
     };
-    let items = study.summary.stops.iter().map(sentence).collect();
+    let threads = study.threads.iter().map(first_screen::threads);
+    let threads = threads.map(|text| Item::sentence("  threads ", &text, width, Tone::Plain));
+    let items = study.summary.stops.iter().map(sentence).chain(threads).collect();
     Section::new(Some("WHAT STOPS IT".to_string()), items)
 }
 
@@ -152,7 +183,7 @@ fn what_to_set(study: &StudyFindings, width: usize) -> Section {
     let (_, lines) = split(lines(columns, width));
     let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
     if rows.is_empty() && !study.summary.how_fast.is_empty() {
-        let none = "no advice yet: no block size has three depths measured; a larger --budget brings them";
+        let none = first_screen::no_advice(&study.summary.state);
         items.push(Item::sentence("  ", none, width, Tone::Plain));
     }
     items

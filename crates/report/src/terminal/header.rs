@@ -1,10 +1,10 @@
 //! Writes the first line: what was measured, where, how long, and the state of it.
 
 use halfpower_analyse::Findings;
-use halfpower_text::format::{number, thousands};
 
 use super::screen::cut;
 use crate::words::state;
+use crate::words::subject::{amount, machine, place};
 
 /// Fewest characters of a target that are still of use.
 const LEAST_TARGET: usize = 16;
@@ -31,33 +31,4 @@ pub(super) fn header(findings: &Findings, width: usize) -> String {
     let left = told.collect::<Vec<_>>().join(&" ".repeat(GAP));
     let fill = width.saturating_sub(left.chars().count() + state.chars().count()).max(GAP);
     format!("{left}{}{state}", " ".repeat(fill))
-}
-
-/// `ext4 on vda (virtio)`.
-fn place(findings: &Findings, with_transport: bool) -> String {
-    let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
-    let device = findings.device.as_ref().map(|device| {
-        let transport = device.transport.as_ref().filter(|kind| with_transport && !device.name.starts_with(*kind));
-        transport.map_or(device.name.clone(), |kind| format!("{} ({kind})", device.name))
-    });
-    match (filesystem, device) {
-        (Some(filesystem), Some(device)) => format!("{filesystem} on {device}"),
-        (one, other) => one.or(other).unwrap_or_default(),
-    }
-}
-
-/// `2 x AMD EPYC 9R14`, without what says nothing.
-fn machine(findings: &Findings) -> String {
-    let machine = &findings.machine;
-    let model = machine.cpu_model.split('@').next().unwrap_or_default();
-    let empty = ["(R)", "(TM)", "(r)", "(tm)", "Processor", "CPU"];
-    let model = empty.iter().fold(model.to_string(), |model, word| model.replace(word, " "));
-    let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
-    if model.is_empty() { String::new() } else { format!("{} x {model}", machine.cpus) }
-}
-
-/// `120 s, 533 runs`.
-fn amount(findings: &Findings) -> String {
-    let runs = if findings.runs == 1 { "run" } else { "runs" };
-    format!("{} s, {} {runs}", number(findings.seconds), thousands(findings.runs as f64))
 }

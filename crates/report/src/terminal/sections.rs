@@ -1,7 +1,7 @@
 //! Puts together what is behind the answer: the path, all advice, charts, half power and cost, the experiments.
 
 use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
-use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_spec::Workload;
 use halfpower_text::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_text::path_words;
@@ -22,6 +22,7 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         advice(findings, width),
         chart(findings, width),
         paths(findings, width),
+        issuing(findings, width),
         experiments(findings, width),
     ]
 }
@@ -90,14 +91,41 @@ fn advice(findings: &Findings, width: usize) -> Section {
             format!("{direct}, {}, {iodepth} deep{threads}", size(bs.0 as f64)),
             number(advice.mbps),
             percent(advice.share_of_peak),
-            two_digits(advice.cpu_ms_per_mb),
-            time_ns(advice.latency_ns_p99 as f64),
+            advice.cpu_ms_per_mb.map_or(UNKNOWN.to_string(), two_digits),
+            advice.latency_ns_p99.map_or(UNKNOWN.to_string(), |ns| time_ns(ns as f64)),
         ]
     };
     let heading = ["THE CHEAPEST SETTINGS", "", "MB/s", "of best", "CPU ms a MB", "p99"];
     let rows: Vec<Vec<String>> = findings.advice.iter().map(row).collect();
     let lines = table(&heading, &rows, &[0, 0, RIGHT, RIGHT + 2, RIGHT + 3, RIGHT + 1], width);
     let items = lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    Section::new(Some(lines[0].clone()), items)
+}
+
+/// What each part of issuing brings and costs, work by work.
+fn issuing(findings: &StudyFindings, width: usize) -> Section {
+    let row = |found: &IssuingChange| {
+        let ([slow, fast], [without, with]) = (words::issuing::rates(found), words::issuing::costs(found));
+        vec![
+            format!("    {}", words::issuing::part(found)),
+            slow,
+            fast,
+            words::issuing::brings(found.times.as_ref()),
+            without,
+            with,
+        ]
+    };
+    let works: Vec<&[IssuingChange]> =
+        findings.issuing.chunk_by(|one, other| words::issuing::work(one) == words::issuing::work(other)).collect();
+    let rows: Vec<Vec<String>> = findings.issuing.iter().map(row).collect();
+    let heading = ["WHAT ISSUING COSTS AND BRINGS", "without", "with", "brings", "CPU a request", "with it"];
+    let lines = table(&heading, &rows, &[0, RIGHT + 3, RIGHT + 2, 0, 1, 1], width);
+    let (mut items, mut place) = (Vec::new(), 1);
+    for work in works {
+        items.push(Item::line(format!("  {}", words::issuing::work(&work[0])), Tone::Plain));
+        items.extend(lines[place..place + work.len()].iter().map(|line| Item::line(line, Tone::Plain)));
+        place += work.len();
+    }
     Section::new(Some(lines[0].clone()), items)
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn sentence(advice: &Advice) -> String {
     let set = &advice.settings;
     let threads = if set.threads > 1 { format!(", {} threads", set.threads) } else { String::new() };
     format!(
-        "For {} {}s: {} I/O, {} blocks, {} deep{threads}: {}, {}, for {} ms of processor a megabyte, p99 {}.",
+        "For {} {}s: {} I/O, {} blocks, {} deep{threads}: {}, {}{}{}.",
         advice.pattern,
         advice.rw,
         cache_word(set.cache),
@@ -18,8 +18,10 @@ pub(crate) fn sentence(advice: &Advice) -> String {
         set.iodepth,
         format::mbps(advice.mbps),
         share(advice),
-        format::two_digits(advice.cpu_ms_per_mb),
-        format::time_ns(advice.latency_ns_p99 as f64),
+        advice
+            .cpu_ms_per_mb
+            .map_or(String::new(), |ms| format!(", for {} ms of processor a megabyte", format::two_digits(ms))),
+        advice.latency_ns_p99.map_or(String::new(), |ns| format!(", p99 {}", format::time_ns(ns as f64))),
     )
 }
 

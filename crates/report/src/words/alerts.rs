@@ -2,7 +2,7 @@
 
 use halfpower_analyse::{FaultFinding, FaultKind, StudyState, Warning};
 use halfpower_experiments::StudyFindings;
-use halfpower_text::format::{mbps, percent, thousands, time_us};
+use halfpower_text::format::{mbps, percent, size, thousands, time_us};
 
 use super::settings::{count, path};
 use super::state;
@@ -66,6 +66,12 @@ fn of_results(warning: &Warning) -> Option<String> {
         Warning::AboveAdvertised { advertised_mbps, .. } => {
             format!("{cells} above the {} that is advertised: a cache's, not counted", mbps(*advertised_mbps))
         }
+        Warning::ExperimentAboveKnown { experiment, known_mbps, .. } => {
+            format!("{experiment}: {cells} above the known {}, not counted", mbps(*known_mbps))
+        }
+        Warning::SmallSpan { span_bytes, device_bytes, .. } => {
+            format!("only {} of the device's {} were used", size(*span_bytes as f64), size(*device_bytes as f64))
+        }
         Warning::PageCacheAnswered { .. } => format!("the page cache answered {cells}, which are not counted"),
         Warning::ShallowQueue { path: of, cells, of_cells, below_share, .. } => {
             format!("{cells} of {of_cells} {} cells kept less than {} of their depth", path(*of), percent(*below_share))
@@ -121,6 +127,8 @@ fn of_runs(warning: &Warning) -> String {
         | Warning::ShortTransfers { .. }
         | Warning::OpenedCached { .. }
         | Warning::AboveAdvertised { .. }
+        | Warning::ExperimentAboveKnown { .. }
+        | Warning::SmallSpan { .. }
         | Warning::PageCacheAnswered { .. }
         | Warning::ShallowQueue { .. }
         | Warning::HypervisorTookTime { .. }
@@ -132,7 +140,7 @@ fn of_runs(warning: &Warning) -> String {
 #[cfg(test)]
 mod tests {
     use halfpower_analyse::{CellSettings, Harm, PathSettings};
-    use halfpower_spec::{Cache, Direction, Pattern};
+    use halfpower_spec::{Cache, Direction, Experiment, Pattern};
 
     use super::*;
 
@@ -146,6 +154,15 @@ mod tests {
             Warning::ShortTransfers { cells, worst, short_transfers: 3 },
             Warning::OpenedCached { cells, worst, share },
             Warning::AboveAdvertised { cells, fastest: worst, mbps: 4000.0, advertised_mbps: 1250.0 },
+            Warning::ExperimentAboveKnown {
+                experiment: Experiment::Durability,
+                cells,
+                of_cells,
+                worst,
+                mbps: 4000.0,
+                known_mbps: 1250.0,
+            },
+            Warning::SmallSpan { span_bytes: 1 << 30, device_bytes: 1 << 44, rotational: true },
             Warning::PageCacheAnswered { cells, fastest: worst, mbps: 4000.0 },
             Warning::ShallowQueue { path, cells, of_cells, below_share: 0.8, worst, achieved_depth: 3.0 },
             Warning::NotSteady { cells, of_cells, fastest: worst, unsteady: None },

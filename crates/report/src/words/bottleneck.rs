@@ -89,7 +89,7 @@ fn short(bottleneck: &Bottleneck) -> String {
             ceiling_words("a", *ceiling, *rate),
             whose(*virtualised)
         ),
-        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } => {
+        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } | StoppedBy::NoGainFromThreads { .. } => {
             let why = device_words(&bottleneck.stopped_by);
             format!("the device; {}", why.strip_prefix("the device ").map_or(why.clone(), |rest| format!("it {rest}")))
         }
@@ -138,7 +138,7 @@ fn why(bottleneck: &Bottleneck) -> String {
             format::size(*from_bs_bytes as f64),
             whose(*virtualised)
         ),
-        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } => {
+        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } | StoppedBy::NoGainFromThreads { .. } => {
             format!("{reach}; {}.", device_words(&bottleneck.stopped_by))
         }
         StoppedBy::RequestTime { parts, deeper } => format!(
@@ -205,6 +205,10 @@ fn device_words(stopped_by: &StoppedBy) -> String {
              can be",
             format::mbps(*deeper_mbps)
         ),
+        StoppedBy::NoGainFromThreads { threads, more_threads, more_mbps } => format!(
+            "more threads than {threads} bring no more ({} with {more_threads}), so the device is as busy as it can be",
+            format::mbps(*more_mbps)
+        ),
         _ => String::new(),
     }
 }
@@ -268,10 +272,12 @@ fn falsified_by(bottleneck: &Bottleneck) -> String {
             "a run well above {} by other sizes or depths, or a ceiling elsewhere from the same settings on another day",
             ceiling_rate(*ceiling, *rate)
         ),
-        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } => format!(
-            "more from {twice} deep, or two such devices side by side that give no more than one (a path that they \
+        StoppedBy::Parallelism { .. } | StoppedBy::NoGainFromDepth { .. } | StoppedBy::NoGainFromThreads { .. } => {
+            format!(
+                "more from {twice} deep, or two such devices side by side that give no more than one (a path that they \
              share)"
-        ),
+            )
+        }
         StoppedBy::RequestTime { .. } => format!("no more from {twice} deep"),
     }
 }

@@ -1,7 +1,9 @@
 //! Says whether two studies differ, where, and by how much.
 
-use halfpower_analyse::{CellComparison, Change, Comparison, ConditionCase, Outcome, PathComparison, Quantity};
-use halfpower_text::format::{mbps, time_ns, time_us, two_digits};
+use halfpower_analyse::{
+    CellComparison, Change, Comparison, ConditionCase, ConditionLimit, Outcome, PathComparison, Quantity,
+};
+use halfpower_text::format::{mbps, number, size, time_ns, time_us, two_digits};
 
 use super::settings::{cell, path};
 
@@ -14,10 +16,11 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
              again with a longer --budget."
                 .to_string(),
         ],
-        Outcome::NothingInCommon => vec![
-            "Throughput, latency and cost are not compared: the two studies have no cell in common. Prices are."
-                .to_string(),
-        ],
+        Outcome::NothingInCommon => {
+            let prices = if comparison.price.is_some() { " Prices are." } else { "" };
+            let (a, b) = (&comparison.a.letter, &comparison.b.letter);
+            vec![format!("Throughput, latency and cost are not compared: {a} and {b} have no cell in common.{prices}")]
+        }
         Outcome::NoDifference => vec![no_difference(comparison), range_of_means(comparison)],
         Outcome::Different => {
             [Some(throughput(comparison)), cells(comparison), others(comparison)].into_iter().flatten().collect()
@@ -33,9 +36,28 @@ pub fn case(case: &ConditionCase) -> String {
         Quantity::Cost => "cost",
         Quantity::P99 => "p99",
         Quantity::Throughput => "throughput",
+        Quantity::Iops => "iops",
+        Quantity::P50 => "p50",
     };
+    let of_size = case.bs_bytes.map_or(String::new(), |bytes| format!(" of {}", size(bytes as f64)));
     let deep = case.iodepth.map_or(String::new(), |depth| format!(" {depth} deep"));
-    format!("{quantity} of {}s{deep}", path(case.path))
+    format!("{quantity} of {}s{of_size}{deep}", path(case.path))
+}
+
+/// What became of the figure that a condition bounds: `-9.1%`, and where it bounds a figure that in both studies too.
+pub fn case_figures(limit: ConditionLimit, case: &ConditionCase) -> String {
+    let percent = signed(case.change.percent);
+    if matches!(limit, ConditionLimit::Percent(_)) {
+        return percent;
+    }
+    let say: fn(f64) -> String = match case.quantity {
+        Quantity::Peak | Quantity::Throughput => mbps,
+        Quantity::HalfPower => size,
+        Quantity::P50 | Quantity::P99 => time_ns,
+        Quantity::Cost => time_us,
+        Quantity::Iops => |iops| format!("{} IOPS", number(iops)),
+    };
+    format!("{} to {} ({percent})", say(case.change.a), say(case.change.b))
 }
 
 /// Says as much as the noise lets it: none beyond 5% where cells are known well enough, else how much could hide.
@@ -70,6 +92,7 @@ fn range_of_means(comparison: &Comparison) -> String {
 
 /// Such as `B is slower at random direct reads (-9.1%) and faster at ...`.
 fn throughput(comparison: &Comparison) -> String {
+    let b = &comparison.b.letter;
     let changed: Vec<&PathComparison> = comparison.paths.iter().filter(|path| path.throughput_mbps.different).collect();
     let (slower, faster): (Vec<&PathComparison>, Vec<_>) =
         changed.iter().partition(|path| path.throughput_mbps.percent < 0.0);
@@ -82,7 +105,7 @@ fn throughput(comparison: &Comparison) -> String {
             let percents = || paths.iter().map(|path| path.throughput_mbps.percent);
             let low = percents().min_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
             let high = percents().max_by(|one, other| one.abs().total_cmp(&other.abs())).unwrap_or(0.0);
-            return format!("B is {word} on every path: throughput {} to {} on average.", signed(low), signed(high));
+            return format!("{b} is {word} on every path: throughput {} to {} on average.", signed(low), signed(high));
         }
     }
     let list = |paths: &[&PathComparison], word: &str| {
@@ -95,7 +118,7 @@ fn throughput(comparison: &Comparison) -> String {
         1 => "; on the other path no difference is certain".to_string(),
         rest => format!("; on the other {rest} paths no difference is certain"),
     };
-    format!("B is {} on average{alike}.", parts.join(", "))
+    format!("{b} is {} on average{alike}.", parts.join(", "))
 }
 
 fn unchanged_on_average(comparison: &Comparison) -> String {
@@ -117,8 +140,9 @@ fn unchanged_on_average(comparison: &Comparison) -> String {
 /// How many cells, and which most.
 fn cells(comparison: &Comparison) -> Option<String> {
     let different: Vec<&CellComparison> = comparison.cells.iter().filter(|cell| cell.different()).collect();
-    let size = |cell: &&&CellComparison| cell.largest().map_or(0.0, |change: Change| (change.b / change.a).ln().abs());
-    let most = different.iter().max_by(|one, other| size(one).total_cmp(&size(other)))?;
+    let extent =
+        |cell: &&&CellComparison| cell.largest().map_or(0.0, |change: Change| (change.b / change.a).ln().abs());
+    let most = different.iter().max_by(|one, other| extent(one).total_cmp(&extent(other)))?;
     let (count, common) = (different.len(), comparison.cells.len());
     let verb = if count == 1 { "differs" } else { "differ" };
     Some(format!(

@@ -5,33 +5,49 @@ use halfpower_text::format::{size, two_digits};
 
 /// A note as the report shows it; `comparison` has the facts of both studies.
 pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
+    let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
     let plural = |count: usize| if count == 1 { "cell is" } else { "cells are" };
     match note {
         Note::PlaceDiffers { aspect } => {
             let (what, of_a, of_b) = aspect_words(*aspect, &comparison.a, &comparison.b);
-            format!("The {what} differ: {of_a} in A, {of_b} in B.")
+            format!("The {what} differ: {of_a} in {letter_a}, {of_b} in {letter_b}.")
         }
         Note::SpanDiffers { a_bytes, b_bytes } => {
             let [of_a, of_b] = [a_bytes, b_bytes].map(|bytes| size(*bytes as f64));
-            format!("The part of the target that was used differs: {of_a} in A, {of_b} in B.")
+            format!("The part of the target that was used differs: {of_a} in {letter_a}, {of_b} in {letter_b}.")
+        }
+        Note::OthersUsedTheDisk { cells } => {
+            let verb = if *cells == 1 { "differs" } else { "differ" };
+            format!(
+                "{cells} of {} common cells {verb}, but others used the disk while the worse figure was measured: no \
+                 difference is claimed for them (? marks them). Measure again when the disk is idle.",
+                comparison.cells.len()
+            )
+        }
+        Note::SpreadDiffers { a_bytes, b_bytes } => {
+            let over = |bytes: &Option<u64>| match bytes {
+                Some(bytes) => format!("lies in pieces over {}", size(*bytes as f64)),
+                None => "is one part".to_string(),
+            };
+            format!("The part of the target that was used {} in A and {} in B.", over(a_bytes), over(b_bytes))
         }
         Note::RunOnce { cells, of_cells } => format!(
-            "{cells} of {of_cells} common cells were run once in A or in B: they have no interval, and no difference is \
+            "{cells} of {of_cells} common cells were run once in {letter_a} or in {letter_b}: they have no interval, and no difference is \
              claimed for them."
         ),
         Note::NotSteady { cells, of_cells } => format!(
-            "{cells} of {of_cells} common cells were not steady within their runs in A or in B, so that a mean says \
+            "{cells} of {of_cells} common cells were not steady within their runs in {letter_a} or in {letter_b}, so that a mean says \
              little of them."
         ),
         Note::InOneAlone { a, b } => {
-            let alone = [("A", *a), ("B", *b)].into_iter().filter(|(_, count)| *count > 0);
+            let alone = [(letter_a, *a), (letter_b, *b)].into_iter().filter(|(_, count)| *count > 0);
             let alone: Vec<String> =
                 alone.map(|(study, count)| format!("{count} {} in {study} alone", plural(count))).collect();
             format!("{} and not compared.", alone.join(", "))
         }
         Note::CellsLeftOut { cells, study, flaw, all_alike } => {
             let others = if *all_alike { "" } else { ", and the like" };
-            format!("{cells} common {} left out: {}{others}.", plural(*cells), flaw_words(*study, *flaw))
+            format!("{cells} common {} left out: {}{others}.", plural(*cells), flaw_words(*study, *flaw, comparison))
         }
         Note::Noise { throughput_percent, p99_percent, cost_percent } => {
             let figures =
@@ -86,11 +102,11 @@ fn own_targets(a: &str, b: &str) -> (String, String) {
 }
 
 /// Why a common cell is left out: `in both studies a cache answered`.
-pub(crate) fn left_out(left_out: &LeftOut) -> String {
-    flaw_words(left_out.study, left_out.flaw)
+pub(crate) fn left_out(left_out: &LeftOut, comparison: &Comparison) -> String {
+    flaw_words(left_out.study, left_out.flaw, comparison)
 }
 
-fn flaw_words(study: InStudy, flaw: Flaw) -> String {
+fn flaw_words(study: InStudy, flaw: Flaw, comparison: &Comparison) -> String {
     let flaw = match flaw {
         Flaw::RequestsFailed => "requests failed",
         Flaw::CacheAnswered => "a cache answered",
@@ -98,13 +114,13 @@ fn flaw_words(study: InStudy, flaw: Flaw) -> String {
     };
     match study {
         InStudy::Both => format!("in both studies {flaw}"),
-        InStudy::A => format!("in A {flaw}"),
-        InStudy::B => format!("in B {flaw}"),
+        InStudy::A => format!("in {} {flaw}", comparison.a.letter),
+        InStudy::B => format!("in {} {flaw}", comparison.b.letter),
     }
 }
 
 /// What a price table lacks, in a sentence.
-pub(crate) fn missing(study: InStudy, figure: MissingFigure) -> String {
+pub(crate) fn missing(study: InStudy, figure: MissingFigure, comparison: &Comparison) -> String {
     let what = match figure {
         MissingFigure::Capacity => "the capacity of the device".to_string(),
         MissingFigure::RandomReads { bs_bytes } => {
@@ -118,7 +134,7 @@ pub(crate) fn missing(study: InStudy, figure: MissingFigure) -> String {
     };
     match study {
         InStudy::Both => format!("Neither study has {what}."),
-        InStudy::A => format!("A does not have {what}."),
-        InStudy::B => format!("B does not have {what}."),
+        InStudy::A => format!("{} does not have {what}.", comparison.a.letter),
+        InStudy::B => format!("{} does not have {what}.", comparison.b.letter),
     }
 }

@@ -1,8 +1,9 @@
 //! Names the rows of the first screen: rates, what stops a direction, what to set.
 
 use halfpower_analyse::{
-    Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, HalfPowerSize, KnownLimit, ProcessorsOf, StopDoubt,
-    StopTest, StoppedBy, Sureness, Use, UseAdvice,
+    BesideRow, Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, FastestCell, HalfPowerSize, Headline,
+    HeadlineDoubt, KnownLimit, ProcessorsOf, StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit,
+    ThreadScaling, ThreadStep, Use, UseAdvice,
 };
 use halfpower_spec::{Bytes, Pattern};
 use halfpower_text::{cache_word, format};
@@ -14,6 +15,7 @@ pub(crate) fn row_name(cell: &CellSettings) -> String {
     let pattern = match cell.pattern {
         Pattern::Sequential => "seq.",
         Pattern::Random => "random",
+        Pattern::Unknown => "order unknown,",
     };
     let cache = match cell.cache {
         halfpower_spec::Cache::Device => String::new(),
@@ -26,6 +28,66 @@ pub(crate) fn row_name(cell: &CellSettings) -> String {
 pub(crate) fn depth(cell: &CellSettings) -> String {
     let threads = if cell.threads > 1 { format!("{} x ", cell.threads) } else { String::new() };
     format!("{threads}{} deep", cell.iodepth)
+}
+
+/// How many threads a cell takes: `4 fill the device: 4,900,000 IOPS, one gives 1,380,000 (random read, 4 KiB)`.
+pub(crate) fn threads(scaling: &ThreadScaling) -> String {
+    let enough = scaling.steps.iter().find(|step| step.threads == scaling.cell.threads);
+    let (Some(enough), Some(one)) = (enough, scaling.steps.first()) else { return String::new() };
+    let of = format!(
+        "{}, {}, {} deep",
+        row_name(&scaling.cell),
+        format::size(scaling.cell.bs_bytes as f64),
+        scaling.cell.iodepth
+    );
+    let reached = format::iops(enough.iops);
+    let given = |step: &ThreadStep| match step.threads {
+        1 => format!("one gives {}", format::iops(step.iops)),
+        some => format!("{some} give {}", format::iops(step.iops)),
+    };
+    let count = enough.threads;
+    let told = match scaling.limit {
+        ThreadLimit::Device if count == one.threads => format!("no more than {count} are needed for {reached}"),
+        ThreadLimit::Device => format!("{count} until the device is the limit: {reached}; {}", given(one)),
+        ThreadLimit::Processors => format!("{count} fill all processors: {reached}; {}", given(one)),
+        ThreadLimit::Unknown => format!("{count} reach {reached}, and more were not tried; {}", given(one)),
+    };
+    format!("{told} ({of})")
+}
+
+/// That nobody can witness where the bytes of requests came from; `None` where somebody does.
+pub(crate) fn witness(headline: &[Headline]) -> Option<String> {
+    let has = |of: HeadlineDoubt| headline.iter().any(|one| one.doubts.contains(&of));
+    if has(HeadlineDoubt::NoWitness) {
+        return Some("may be a cache's: no counter of a device confirms these bytes".to_string());
+    }
+    let guest = "may be a cache's: the host of this virtual machine may hold what the disk seems to give";
+    has(HeadlineDoubt::GuestsHost).then(|| guest.to_string())
+}
+
+/// Such as `random read and write, rate_iops=500`.
+pub(crate) fn beside_name(row: &BesideRow) -> String {
+    let pattern = match row.workload.rw.pattern() {
+        Pattern::Sequential => "seq.",
+        Pattern::Random => "random",
+        Pattern::Unknown => "order unknown,",
+    };
+    let direction = row.workload.rw.direction().map_or("mixed".to_string(), |direction| direction.to_string());
+    let settings = if row.settings.is_empty() { String::new() } else { format!(", {}", row.settings.join(", ")) };
+    format!("{pattern} {direction}{settings}")
+}
+
+/// As [`depth`].
+pub(crate) fn beside_depth(row: &BesideRow) -> String {
+    let threads = if row.workload.threads > 1 { format!("{} x ", row.workload.threads) } else { String::new() };
+    format!("{threads}{} deep", row.workload.iodepth)
+}
+
+/// `12,000 reads, 5,000 writes`, of what goes both ways.
+pub(crate) fn beside_split(row: &BesideRow) -> String {
+    let told =
+        |[read, write]: [f64; 2]| format!("{} reads, {} writes", format::thousands(read), format::thousands(write));
+    row.iops_apart.map_or(String::new(), told)
 }
 
 /// How well a rate is known, to stand after it: `±4%`, `±?` of a single run; nothing where it is not known.
@@ -120,10 +182,17 @@ fn known(bottleneck: &Bottleneck) -> String {
                 Ceiling::Requests => format::iops(*rate),
             };
             let whose = if *virtualised { "the device or the hypervisor" } else { "the device or its controller" };
-            format!("{whose}: no more than {near}, whatever is set")
+            // A mean over many cells: the fastest of them stands a little above it.
+            format!("{whose}: about {near}, whatever is set")
         }
         StoppedBy::Parallelism { side_by_side: most, .. } => format!("the {level}: {}", side_by_side(*most)),
-        StoppedBy::NoGainFromDepth { iodepth, .. } => format!("the {level}: depth beyond {iodepth} adds nothing"),
+        StoppedBy::NoGainFromDepth { iodepth, .. } => {
+            // Smaller blocks may gain from more depth all the same.
+            let size = |fastest: &FastestCell| format!("at {}, ", format::size(fastest.cell.bs_bytes as f64));
+            let at = bottleneck.fastest.as_ref().map_or(String::new(), size);
+            format!("the {level}: {at}depth beyond {iodepth} adds nothing")
+        }
+        StoppedBy::NoGainFromThreads { threads, .. } => format!("the {level}: more threads than {threads} add nothing"),
         StoppedBy::RequestTime { deeper, .. } => request_time(bottleneck, *deeper),
     }
 }
@@ -153,6 +222,17 @@ fn small_requests(bottleneck: &Bottleneck) -> String {
         .map_or(String::new(), |ceiling| format!("; small requests end at {}", format::iops(ceiling.iops)))
 }
 
+/// Why there is no advice, without a full stop.
+pub(crate) fn no_advice(state: &StudyState) -> &'static str {
+    match state {
+        StudyState::Noisy { .. } => {
+            "no advice: single runs of a noisy study say too little; repeat when idle, or with a larger --budget"
+        }
+        StudyState::Imported => "no advice: no block size has three depths measured",
+        _ => "no advice yet: no block size has three depths measured; a larger --budget brings them",
+    }
+}
+
 /// A piece of advice as three columns: the use, the settings, what they give.
 pub(crate) fn advice(advice: &UseAdvice) -> [String; 3] {
     let cell = &advice.cell;
@@ -163,12 +243,14 @@ pub(crate) fn advice(advice: &UseAdvice) -> [String; 3] {
         Use::BulkWrite => ("copy, writing".to_string(), in_bulk(cell, &bs)),
     };
     let measured = advice.measured.map(|rate| match advice.of {
-        Use::Database => format!(
-            "{} of the best, p99 {}",
-            format::percent(rate.share_of_best.min(1.0)),
-            format::time_ns(rate.latency_ns_p99 as f64)
-        ),
-        _ => format!("{}, {} s CPU/GB", format::mbps(rate.mbps), format::two_digits(rate.cpu_s_per_gb)),
+        Use::Database => {
+            let p99 = rate.latency_ns_p99.map(|ns| format!(", p99 {}", format::time_ns(ns as f64)));
+            format!("{} of the best{}", format::percent(rate.share_of_best.min(1.0)), p99.unwrap_or_default())
+        }
+        _ => {
+            let cost = rate.cpu_s_per_gb.map(|seconds| format!(", {} s CPU/GB", format::two_digits(seconds)));
+            format!("{}{}", format::mbps(rate.mbps), cost.unwrap_or_default())
+        }
     });
     let knee = advice.side_by_side.map(side_by_side);
     [of, settings, knee.or(measured).unwrap_or_default()]

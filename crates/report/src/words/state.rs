@@ -8,6 +8,7 @@ pub(crate) fn word(state: &StudyState) -> String {
     match state {
         StudyState::Unfinished { share } => format!("UNFINISHED {:.0}%", 100.0 * share),
         StudyState::Failed => "FAILED".to_string(),
+        StudyState::Imported => "IMPORTED".to_string(),
         StudyState::Simulated => "SIMULATED".to_string(),
         StudyState::Memory => "MEMORY".to_string(),
         StudyState::Cached => "CACHED".to_string(),
@@ -27,6 +28,9 @@ pub(crate) fn sentence(state: &StudyState) -> String {
             format!("The study was cut short after {} of its time; the same command goes on.", percent(*share))
         }
         StudyState::Failed => "No run moved bytes without errors, so nothing was measured.".to_string(),
+        StudyState::Imported => {
+            "Another tool measured it: whether it was steady and who else used the disk is not known.".to_string()
+        }
         StudyState::Simulated => "Time was virtual: this tells of a model, not of a device.".to_string(),
         StudyState::Memory => "The file system lies in main memory: this tells of memory, not of a device.".to_string(),
         StudyState::Cached => "A cache answered: this tells of its memory, not of the medium.".to_string(),

@@ -58,7 +58,9 @@ pub(crate) fn rate(headline: &Headline) -> String {
         _ if reach > MOST_REACH => ", not known to better than half".to_string(),
         _ => format!(" \u{b1}{}", format::percent(reach.max(0.01))),
     };
-    let rate = format!("{}{sure}", format::mbps(mbps.value));
+    let unwitnessed = headline.doubts.iter().any(|doubt| matches!(doubt, HeadlineDoubt::NoWitness));
+    let whose = if unwitnessed { ", may be a cache's" } else { "" };
+    let rate = format!("{}{sure}{whose}", format::mbps(mbps.value));
     match durable_mbps {
         Some(durable) => format!("{rate} accepted, {} durable", format::mbps(durable.value)),
         None => rate,
@@ -71,6 +73,9 @@ fn doubts(headline: &Headline) -> Vec<String> {
     let told = headline.doubts.iter().map(|doubt| match doubt {
         HeadlineDoubt::NoWitness => {
             format!(" No device counter confirms the {rw}s: a cache may have answered.")
+        }
+        HeadlineDoubt::GuestsHost => {
+            format!(" This machine is a guest: the memory of its host may have answered the {rw}s.")
         }
         HeadlineDoubt::Contradicted { device_share } => format!(
             " The device moved only {} of the bytes of these {rw}s: a cache answered the rest.",
@@ -99,13 +104,15 @@ fn what_to_set(advice: &[Advice]) -> String {
         .map(|advice| {
             let set = &advice.settings;
             format!(
-                "for {}s {} I/O, {} blocks, {} deep ({} of the best, for {} ms of processor time a megabyte)",
+                "for {}s {} I/O, {} blocks, {} deep ({} of the best{})",
                 advice.rw,
                 cache_word(set.cache),
                 format::size(set.bs.0 as f64),
                 set.iodepth,
                 format::percent(advice.share_of_peak),
-                format::two_digits(advice.cpu_ms_per_mb)
+                advice.cpu_ms_per_mb.map_or(String::new(), |ms| {
+                    format!(", for {} ms of processor time a megabyte", format::two_digits(ms))
+                })
             )
         })
         .collect();

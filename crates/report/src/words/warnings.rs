@@ -1,7 +1,8 @@
 //! Says what a reader should know before believing a number: one sentence or two a warning.
 
 use halfpower_analyse::{CellSettings, PathSettings, Unsteady, Warning};
-use halfpower_text::format::{mbps, percent, thousands, time_us};
+use halfpower_spec::Experiment;
+use halfpower_text::format::{self, mbps, percent, thousands, time_us};
 
 use super::settings::{cell, count, path, size_and_depth};
 use super::unsteady;
@@ -17,6 +18,12 @@ pub(crate) fn sentence(warning: &Warning) -> String {
         Warning::OpenedCached { cells, worst, share } => opened_cached(*cells, worst, *share),
         Warning::AboveAdvertised { cells, fastest, mbps: reached, advertised_mbps } => {
             above_advertised(*cells, fastest, *reached, *advertised_mbps)
+        }
+        Warning::ExperimentAboveKnown { experiment, cells, of_cells, worst, mbps: reached, known_mbps } => {
+            experiment_above_known(*experiment, (*cells, *of_cells), worst, *reached, *known_mbps)
+        }
+        Warning::SmallSpan { span_bytes, device_bytes, rotational } => {
+            small_span(*span_bytes, *device_bytes, *rotational)
         }
         Warning::PageCacheAnswered { cells, fastest, mbps: reached } => page_cache_answered(*cells, fastest, *reached),
         Warning::ShallowQueue { path: of_path, cells, of_cells, below_share, worst, achieved_depth } => {
@@ -82,12 +89,47 @@ fn opened_cached(cells: usize, worst: &CellSettings, share: f64) -> String {
 
 fn above_advertised(cells: usize, fastest: &CellSettings, reached: f64, advertised_mbps: f64) -> String {
     format!(
-        "{} above the {} that the path advertises, up to {} ({}): a cache answered, or the advertised figure is \
+        "{} above the {} that the path advertises, up to {} ({}): a cache or a credit answered, or the advertised figure is \
          not this path's; they are not used for any conclusion.",
         cells_are(cells),
         mbps(advertised_mbps),
         mbps(reached),
         cell(fastest)
+    )
+}
+
+fn experiment_above_known(
+    experiment: Experiment,
+    (cells, of_cells): (usize, usize),
+    worst: &CellSettings,
+    reached: f64,
+    known_mbps: f64,
+) -> String {
+    format!(
+        "Experiment {experiment}: {} of {of_cells} cells {} above what the path is known to let through, most in {}: {} \
+         of {}. A cache or a credit answered, or the known limit is another path's; they take no part in its answer.",
+        thousands(cells as f64),
+        if cells == 1 { "is" } else { "are" },
+        cell(worst),
+        mbps(reached),
+        mbps(known_mbps)
+    )
+}
+
+fn small_span(span_bytes: u64, device_bytes: u64, rotational: bool) -> String {
+    let (why, more) = match rotational {
+        true => (
+            "heads move less than over all of it, and outer tracks are faster",
+            "A larger --size, or the device itself as target, there with --spread, tells more",
+        ),
+        false => {
+            ("a cache of its own may hold much of it", "A larger --size, or the device itself as target, tells more")
+        }
+    };
+    format!(
+        "Only {} of the {} of the device were used: {why}. {more}.",
+        format::size(span_bytes as f64),
+        format::size(device_bytes as f64)
     )
 }
 

@@ -53,9 +53,12 @@ pub fn empty() -> Findings {
         cost: vec![],
         advice: vec![],
         attribution: vec![],
+        threads: vec![],
         warnings: vec![],
         cells: vec![],
-        harness_ns_per_io: 0.0,
+        harness_ns_per_io: Some(0.0),
+        imported: vec![],
+        beside: vec![],
     }
 }
 
@@ -83,11 +86,19 @@ pub fn cell((pattern, rw, cache): Way, iodepth: u32, bs_bytes: u64) -> CellFindi
         chosen_mbps: None,
         mbps: interval(mbps, mbps * 0.02),
         iops,
-        latency_ns: LatencySummary { min: ns, p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: mean * 1e3 },
-        achieved_depth: f64::from(iodepth),
-        charged_us: 3.0,
+        latency_ns: LatencySummary {
+            min: Some(ns),
+            p50: Some(ns),
+            p90: Some(ns),
+            p99: Some(ns),
+            p999: Some(ns),
+            max: Some(ns),
+            mean: Some(mean * 1e3),
+        },
+        achieved_depth: Some(f64::from(iodepth)),
+        charged_us: Some(3.0),
         soaker_us: Some(4.0),
-        core_share: 0.2,
+        core_share: Some(0.2),
         errors: 0,
         short_transfers: 0,
         cached: false,
@@ -160,8 +171,8 @@ fn advice(rw: Direction, pattern: Pattern) -> Advice {
         settings: Workload { rw: Rw::of(pattern, rw), bs: Bytes(262_144), iodepth: 4, ..Workload::default() },
         mbps: 1750.0,
         share_of_peak: 0.97,
-        cpu_ms_per_mb: 0.024,
-        latency_ns_p99: 640_000,
+        cpu_ms_per_mb: Some(0.024),
+        latency_ns_p99: Some(640_000),
         best: fastest(),
         is_best: false,
     }
@@ -245,7 +256,7 @@ pub fn full() -> Findings {
             .map(|number| warning(format!("Warning {number}: a sentence that a reader should know.")))
             .collect(),
         cells,
-        harness_ns_per_io: 31.0,
+        harness_ns_per_io: Some(31.0),
         ..empty()
     }
 }
@@ -289,11 +300,13 @@ pub fn record() -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
         harness_ns_per_io: 31.5,
+        spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        origin: None,
     }
 }
 

@@ -20,6 +20,7 @@ fn mirror(folder: &Path) -> ([PathBuf; 2], Members) {
     paths.iter().for_each(|path| fs::write(path, vec![0; SPAN_BYTES as usize]).unwrap());
     let wanted = RealTargetOptions {
         size: None,
+        spread: false,
         writes: true,
         overwrite: true,
         force_in_use: false,

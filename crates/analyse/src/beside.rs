@@ -1,0 +1,71 @@
+//! Sums up runs that stand in no cell: those that go both ways, and another tool's with settings that no cell has.
+
+use std::collections::BTreeMap;
+
+use halfpower_record::{Latency, Record};
+use halfpower_spec::{Direction, EngineName, Pass, Workload};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Interval;
+use crate::cells::counts;
+
+/// All runs of one load that stands in no cell.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BesideRow {
+    /// The load.
+    pub workload: Workload,
+    /// Another tool's settings that no workload has, as they were written.
+    pub settings: Vec<String>,
+    /// Runs that moved bytes.
+    pub runs: usize,
+    /// Throughput over run means in MB/s.
+    pub mbps: Interval,
+    /// Requests a second, the mean over runs.
+    pub iops: f64,
+    /// Of these reads and writes, where both are known.
+    pub iops_apart: Option<[f64; 2]>,
+    /// Median latency in nanoseconds; `None` where it is not known.
+    pub latency_ns_p50: Option<u64>,
+    /// 99th percentile of latency in nanoseconds; `None` where it is not known.
+    pub latency_ns_p99: Option<u64>,
+}
+
+/// A row for each load, in the order of its settings.
+pub fn beside(records: &[Record]) -> Vec<BesideRow> {
+    let mut groups: BTreeMap<(Workload, EngineName, &[String]), Vec<&Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| stands_beside(record)) {
+        let settings = record.origin.as_ref().map_or(&[][..], |origin| &origin.settings);
+        groups.entry((record.run.workload, record.engine, settings)).or_default().push(record);
+    }
+    groups.into_iter().map(|((workload, _, settings), runs)| row(workload, settings, &runs)).collect()
+}
+
+/// What experiments turn beside the usual settings is told in their sections.
+fn stands_beside(record: &Record) -> bool {
+    let both_ways = record.walks() && record.run.workload.rw.direction().is_none();
+    let special = record.origin.is_some() && !record.walks();
+    record.run.pass == Pass::Plain && counts(record) && (both_ways || special)
+}
+
+fn row(workload: Workload, settings: &[String], runs: &[&Record]) -> BesideRow {
+    let mean = |of: &dyn Fn(&Record) -> f64| Interval::of_means(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
+    let side = |direction| {
+        let told: Option<Vec<f64>> =
+            runs.iter().map(|run| run.side(direction).filter(|_| run.knows_mix()).map(|side| side.iops())).collect();
+        told.map(|told| Interval::of_means(&told).value)
+    };
+    let mut latency = Latency::default();
+    runs.iter().for_each(|run| latency.merge(&run.latency));
+    let at = |quantile| runs.iter().all(|run| run.knows_latency_at(quantile)).then(|| latency.quantile_ns(quantile));
+    BesideRow {
+        workload,
+        settings: settings.to_vec(),
+        runs: runs.len(),
+        mbps: mean(&Record::mbps),
+        iops: mean(&Record::iops).value,
+        iops_apart: side(Direction::Read).zip(side(Direction::Write)).map(|(read, write)| [read, write]),
+        latency_ns_p50: at(0.5),
+        latency_ns_p99: at(0.99),
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs the command that a command line names and turns its outcome into an exit code.
+//!
+//! The program is `main.rs` and nothing else; this library is there so that fuzzers can feed it lines.
+
+mod args;
+mod baselines;
+mod cache_args;
+mod commands;
+mod compare_args;
+mod measuring_args;
+mod misread;
+mod progress;
+mod run_args;
+mod run_progress;
+mod understanding;
+mod values;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use args::{Command, CommandLine};
+use commands::compare::ConditionHolds;
+use commands::outcome::WrongData;
+
+pub use understanding::understand;
+
+/// A finding crosses a threshold that the user set, or data were wrong.
+const EXIT_CONDITION: u8 = 1;
+/// An error: bad input, or something that the system refused.
+const EXIT_ERROR: u8 = 2;
+
+/// Carries out the line of these words, the program's own name first; the code to end with.
+pub fn carry_out(words: &[OsString]) -> ExitCode {
+    // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
+    halfpower_os::mend_switched().iter().for_each(|sentence| eprintln!("halfpower: {sentence}"));
+    match outcome(words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
+            ExitCode::from(if error.is::<ConditionHolds>() || error.is::<WrongData>() {
+                EXIT_CONDITION
+            } else {
+                EXIT_ERROR
+            })
+        }
+    }
+}
+
+fn outcome(words: &[OsString]) -> anyhow::Result<()> {
+    halfpower_os::interrupt::refuse_large_files_by_error()?;
+    match words.get(1..) {
+        Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
+            commands::dialect::fio(of_fio)
+        }
+        _ => command(CommandLine::read(words).command),
+    }
+}
+
+fn command(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Study(args) => commands::study::study(&args),
+        Command::Sqlio(args) => commands::dialect::sqlio(&args.words),
+        Command::Diskspd(args) => commands::dialect::diskspd(&args.words),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Plan(args) => commands::plan::plan(&args),
+        Command::Memory(args) => commands::memory::memory(&args),
+        Command::Probe(args) => commands::probe::probe(&args),
+        Command::Report(args) => commands::report::report(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Export(args) => commands::export::export(&args),
+        Command::Import(args) => commands::import::import(&args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
+        Command::Generate(args) => commands::generate::generate(&args),
+        Command::Systems(args) => commands::systems::systems(&args),
+    }
+}

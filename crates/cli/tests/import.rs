@@ -1,0 +1,130 @@
+//! Tests `halfpower import`: results of other tools become studies that every command reads.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::program::{folder, skip};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dialects/tests/data");
+
+fn run(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_halfpower")).args(words).output().unwrap()
+}
+
+fn imported(at: &Path, files: &[&str]) -> String {
+    let study = at.join("imported.halfpower").display().to_string();
+    let mut words = vec!["import"];
+    words.extend(files);
+    words.extend(["-o", &study]);
+    let output = run(&words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    study
+}
+
+fn text(words: &[&str]) -> String {
+    let output = run(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_trace_comes_back_field_for_field() {
+    let at = folder();
+    let study = at.path().join("own.halfpower").display().to_string();
+    let disk = "sim:fixed=80us,rate=500MB/s,noise=3%";
+    text(&["study", disk, "--budget", "20s", "--output", &study, "--json"]);
+    let trace = text(&["export", &study, "--format", "sqlio"]);
+    assert!(trace.lines().count() > 3);
+    let file = at.path().join("trace.csv");
+    fs::write(&file, &trace).unwrap();
+    let again = imported(at.path(), &[file.to_str().unwrap()]);
+    assert_eq!(text(&["export", &again, "--format", "sqlio"]), trace);
+}
+
+#[test]
+fn the_first_screen_claims_nothing_that_is_not_known() {
+    let at = folder();
+    let file = at.path().join("old.csv");
+    fs::write(&file, "19.5,312,read,64,0,Y,1,10,102400,10.01,15.6,46.8,6/16/00 12:00,atlas\n").unwrap();
+    let study = imported(at.path(), &[file.to_str().unwrap()]);
+    let screen = text(&["report", &study]);
+    let row = screen.lines().find(|line| line.contains("64 KiB")).expect("its row");
+    assert!(row.contains("order unknown, read buffered") && row.contains(" -    -     1"), "{screen}");
+    assert!(screen.contains("IMPORTED") && screen.contains("imported") && screen.contains("SQLIO"), "{screen}");
+    assert!(!screen.contains("budget") && !screen.contains("seq."), "{screen}");
+    let json: serde_json::Value = serde_json::from_str(&text(&["report", &study, "--json"])).unwrap();
+    let cell = &json["cells"][0];
+    assert_eq!(
+        (&cell["latency_ns"]["p99"], &cell["achieved_depth"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
+    assert_eq!((&json["harness_ns_per_io"], &json["imported"][0]["tool"]), (&serde_json::Value::Null, &"sqlio".into()));
+    let csv = text(&["export", &study, "--format", "csv"]);
+    let column = |name: &str| {
+        let at = csv.lines().next().unwrap().split(',').position(|one| one == name).unwrap();
+        csv.lines().nth(1).unwrap().split(',').nth(at).unwrap().to_string()
+    };
+    for name in ["latency_ns_p50", "achieved_depth", "seed", "flush_ns", "harness_ns_per_io", "started_unix_ms"] {
+        assert_eq!(column(name), "", "{name}");
+    }
+    assert_eq!((column("pattern").as_str(), column("user_ns").as_str()), ("unknown", "15600000"));
+}
+
+#[test]
+fn results_of_three_tools_are_reported_compared_and_exported() {
+    let at = folder();
+    let files = ["fio.json", "fio-plus.json", "diskspd.xml"].map(|name| format!("{FIXTURES}/{name}"));
+    let study = imported(at.path(), &files.each_ref().map(String::as_str));
+    let screen = text(&["report", &study]);
+    assert!(screen.contains("BESIDE THE CELLS") && screen.contains("rate_iops=500"), "{screen}");
+    let page = at.path().join("page.html").display().to_string();
+    text(&["report", &study, "--html", &page]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("Another tool measured these") && page.contains("diskspd 2.2"), "the page says whose it is");
+    text(&["compare", &study, &study]);
+    for format in ["sqlio", "csv", "json", "fio"] {
+        assert!(!text(&["export", &study, "--format", format]).is_empty());
+    }
+}
+
+#[test]
+fn a_broken_file_leaves_nothing_and_a_study_is_never_replaced() {
+    let at = folder();
+    let (broken, study) = (at.path().join("broken.csv"), at.path().join("s.halfpower"));
+    fs::write(&broken, "19.5,312,read,64,0,Y,1,10,102400,10.01,15.6,46.8,then,x\n1,2,3\n").unwrap();
+    let good = format!("{FIXTURES}/fio.json");
+    let words = ["import", &good, broken.to_str().unwrap(), "-o", study.to_str().unwrap()];
+    let output = run(&words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("broken.csv, line 2: BlockSize"), "{said}");
+    assert!(!study.exists(), "nothing is half imported");
+    fs::write(&study, "mine").unwrap();
+    let output = run(&["import", &good, "-o", study.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&study).unwrap(), "mine");
+}
+
+#[test]
+fn what_fio_prints_today_is_imported() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip("fio is not installed");
+    }
+    let at = folder();
+    let (data, results) = (at.path().join("data"), at.path().join("fio.json"));
+    let output = Command::new("fio")
+        .args(["--name=mix", "--rw=randrw", "--rwmixread=70", "--bs=4k", "--size=1m", "--output-format=json+"])
+        .args(["--ioengine=psync", "--end_fsync=0"])
+        .arg(format!("--filename={}", data.display()))
+        .arg(format!("--output={}", results.display()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let study = imported(at.path(), &[results.to_str().unwrap()]);
+    let json: serde_json::Value = serde_json::from_str(&text(&["export", &study, "--format", "json"])).unwrap();
+    let row = &json[0];
+    assert_eq!((&row["rw"], &row["ios"], &row["bytes"]), (&"randrw".into(), &256.into(), &(1 << 20).into()));
+    assert!(row["read_latency_ns_p99"].as_u64() > Some(0) && row["latency_ns_p99"].as_u64() > Some(0), "{row}");
+    assert!(row["record"]["origin"]["file"].as_str().unwrap().ends_with("fio.json"));
+}

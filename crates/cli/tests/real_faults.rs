@@ -1,0 +1,275 @@
+//! Brings faults about on real paths and keeps what a user sees of each: the code and the sentences.
+//!
+//! Each case is a script in a mount namespace and a folder of its own. `$HP` is the program. What it printed as errors,
+//! and the lines of its output that carry one of the case's words, are a golden, with every number written as `N`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// One fault.
+struct Case {
+    name: &'static str,
+    /// Programs that it needs beside those of every Linux.
+    needs: &'static [&'static str],
+    script: &'static str,
+    /// Lines of standard output with one of these words are kept.
+    shows: &'static [&'static str],
+}
+
+/// A loop device on a file of 64 MiB in a memory file system that holds 20.
+const FAILING_DEVICE: &str = "mkdir t; mount -t tmpfs -o size=20m none t; truncate -s 64M t/img; \
+    dev=$(losetup -f --show t/img); trap 'losetup -d $dev' EXIT\n";
+
+/// `nobody COMMANDS` runs them without any right; `group BYTES COMMANDS` in a control group that allows so much memory.
+const WORDS: &str = r#"
+nobody() { chmod 777 .; setpriv --reuid 54321 --regid 54321 --clear-groups bash -c "$1"; }
+group() {
+    top=/sys/fs/cgroup; limit=memory.max
+    if [ -d $top/memory ]; then top=$top/memory; limit=memory.limit_in_bytes; else echo +memory > $top/cgroup.subtree_control; fi
+    mkdir $top/halfpower-$$; echo $1 > $top/halfpower-$$/$limit
+    bash -c "echo \$\$ > $top/halfpower-$$/cgroup.procs; $2"
+    rmdir $top/halfpower-$$
+}
+"#;
+
+const CASES: &[Case] = &[
+    Case {
+        name: "no room for the file that is laid out",
+        needs: &["mkfs.ext4"],
+        script: "truncate -s 40M img; mkfs.ext4 -q img; mkdir m; mount -o loop img m; $HP run m --size 64MiB -d 1s",
+        shows: &[],
+    },
+    Case {
+        name: "no room for the study file",
+        needs: &[],
+        script: "mkdir t; mount -t tmpfs -o size=64k none t; $HP study sim: --output t/s.halfpower",
+        shows: &[],
+    },
+    Case {
+        name: "a read-only file system",
+        needs: &[],
+        script: "mkdir m; mount -t tmpfs -o ro none m; $HP study m --output s.halfpower",
+        shows: &[],
+    },
+    Case {
+        name: "a limit on the size of files, at the target",
+        needs: &[],
+        script: "ulimit -f 4096; $HP run . --size 64MiB -d 1s",
+        shows: &[],
+    },
+    Case {
+        name: "a limit on the size of files, at the study file",
+        needs: &[],
+        script: "ulimit -f 16; $HP study sim: --output s.halfpower",
+        shows: &[],
+    },
+    Case {
+        name: "a device that fails half of the reads",
+        needs: &[],
+        script: "truncate -s 64M img; dev=$(losetup -f --show img); trap 'losetup -d $dev' EXIT; truncate -s 32M img; \
+                 $HP run $dev --rw randread --bs 4KiB -d 200ms",
+        shows: &["errors"],
+    },
+    Case {
+        name: "a device that fails most writes",
+        needs: &[],
+        script: "$HP run $dev --overwrite --rw randwrite -d 200ms; \
+                 $HP study $dev --overwrite --budget 5s --output s.halfpower | grep -o -m 1 'failed with ENOSPC'",
+        shows: &["errors", "failed with ENOSPC"],
+    },
+    Case {
+        name: "a device that fails to flush",
+        needs: &[],
+        script: "$HP run $dev --overwrite --rw write --cache both -d 200ms",
+        shows: &["errors"],
+    },
+    Case {
+        name: "a file that somebody cuts",
+        needs: &[],
+        script: "dd if=/dev/urandom of=f bs=1M count=64 status=none; (sleep 0.4; truncate -s 1M f) & \
+                 $HP run f --rw randread -d 2s; wait",
+        shows: &["fewer bytes", "short"],
+    },
+    Case {
+        name: "a file system whose server ends",
+        needs: &["fuse2fs", "mkfs.ext4"],
+        script: "truncate -s 100M img; mkfs.ext4 -q img; mkdir m; fuse2fs img m -o rw,fakeroot; \
+                 dd if=/dev/urandom of=m/f bs=1M count=64 status=none; (sleep 1; pkill -9 -x fuse2fs) & \
+                 $HP run m/f --rw randread -d 3s | grep -o ENOTCONN; wait; $HP run m/f -d 1s; umount -l m",
+        shows: &["ENOTCONN"],
+    },
+    Case {
+        name: "a quota, at the target and at the study file",
+        needs: &[],
+        script: "mkdir m; $PYTHON $FIXTURES/quota.py m 200000 & for i in $(seq 100); do mountpoint -q m && break; sleep 0.1; done; \
+                 $HP run m --size 64MiB -d 1s; $HP study sim: --output m/s.halfpower; umount -l m",
+        shows: &[],
+    },
+    Case {
+        name: "a file system whose server may hold all of it",
+        needs: &["fuse2fs", "mkfs.ext4"],
+        script: "truncate -s 200M img; mkfs.ext4 -q img; mkdir m; fuse2fs img m -o rw,fakeroot; \
+                 $HP study m --size 64MiB --budget 8s --output s.halfpower; umount -l m",
+        shows: &["a cache's"],
+    },
+    Case {
+        name: "an overlay, whose inodes have no pages of their own",
+        needs: &["mkfs.ext4"],
+        script: "truncate -s 300M img; mkfs.ext4 -q img; mkdir l o; mount -o loop img l; mkdir l/low l/up l/work; \
+                 mount -t overlay none -o lowerdir=l/low,upperdir=l/up,workdir=l/work o; \
+                 $HP study o --size 64MiB --budget 8s --output s.halfpower; \
+                 run() { $HP run o --size 64MiB --rw read --cache both -d 300ms --json $1 | grep -o '\"cached_bytes\": .*'; }; \
+                 [ \"$(run '--page-cache warm')\" = '\"cached_bytes\": 67108864,' ] && echo 'a warm cache is counted'; \
+                 [ \"$(run)\" = '\"cached_bytes\": 0,' ] && echo 'a cold cache is empty'; umount -l o l",
+        shows: &["a cache's", "warm", "cold"],
+    },
+    Case {
+        name: "less memory to lock than the buffers of all threads",
+        needs: &["setpriv"],
+        script: "nobody 'ulimit -l 384; $HP study . --size 64MiB --threads 2 --experiments random --rw read \
+                 --bs 64KiB --iodepth 4 --budget 4s --output s.halfpower >out; $HP report s.halfpower --warnings'",
+        shows: &["locked", "registered"],
+    },
+    Case {
+        name: "a file in memory that the control group does not allow",
+        needs: &[],
+        script: "mkdir t; mount -t tmpfs none t; group 128M '$HP run t --size 256MiB -d 200ms; \
+                 $HP run t -d 200ms --cache both | grep throughput'",
+        shows: &["throughput"],
+    },
+    Case {
+        name: "no /proc",
+        needs: &[],
+        script: "mount -t tmpfs none /proc; $HP run . --size 64MiB -d 200ms",
+        shows: &[],
+    },
+    Case {
+        name: "no /sys",
+        needs: &[],
+        script: "mount -t tmpfs none /sys; $HP study . --size 64MiB --budget 4s --output s.halfpower >out; \
+                 $HP report s.halfpower --warnings",
+        shows: &["the device beneath"],
+    },
+    Case {
+        name: "io_uring forbidden by a container's profile",
+        needs: &["bwrap"],
+        script: "bwrap --dev-bind / / --seccomp 9 $HP study . --size 64MiB --budget 4s --output s.halfpower 9<profile >out; \
+                 $HP report s.halfpower --warnings; \
+                 bwrap --dev-bind / / --seccomp 9 $HP run . --engine io_uring -d 200ms 9<profile",
+        shows: &["io_uring"],
+    },
+    Case {
+        name: "64 MiB of address space",
+        needs: &[],
+        script: "ulimit -v 65536; $HP run . --size 64MiB -d 200ms",
+        shows: &[],
+    },
+];
+
+fn is_had(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
+    found.is_ok_and(|status| status.success())
+}
+
+/// Python, which has the library of `fixtures/quota.py`.
+fn python() -> String {
+    std::env::var("HALFPOWER_PYTHON").unwrap_or_else(|_| "python3".to_string())
+}
+
+/// What classic BPF says of a profile that forbids io_uring, tracing and mounting, as those of containers do.
+fn profile() -> Vec<u8> {
+    const FORBIDDEN: [libc::c_long; 5] = [
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_perf_event_open,
+        libc::SYS_mount,
+    ];
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let instruction = |code: u16, if_true: usize, value: u32| {
+        [&code.to_ne_bytes()[..], &[if_true as u8, 0], &value.to_ne_bytes()].concat()
+    };
+    let mut program = vec![instruction(LOAD_NUMBER, 0, 0)];
+    for (number, call) in FORBIDDEN.iter().enumerate() {
+        program.push(instruction(JUMP_IF_EQUAL, FORBIDDEN.len() - number, *call as u32));
+    }
+    program.push(instruction(RETURN, 0, libc::SECCOMP_RET_ALLOW));
+    program.push(instruction(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
+    program.concat()
+}
+
+/// Numbers become `N`.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let after_number = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        if after_number.len() < rest.len() {
+            // What follows a comma or a point within a number belongs to it.
+            let joined =
+                after_number.strip_prefix([',', '.']).filter(|more| more.starts_with(|c: char| c.is_ascii_digit()));
+            if joined.is_none() {
+                plain.push('N');
+            }
+            rest = joined.unwrap_or(after_number);
+        } else {
+            plain.push(letter);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    plain
+}
+
+fn told(case: &Case) -> String {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("profile"), profile()).unwrap();
+    let before = if case.script.contains("$dev --overwrite") { FAILING_DEVICE } else { "" };
+    // The folder has one path on every machine: where lines are folded depends on it.
+    let script = format!("{WORDS}mount --bind . /mnt; cd /mnt; {before}{}", case.script);
+    let output = Command::new("unshare")
+        .args(["-m", "bash", "-c", &script])
+        .current_dir(folder.path())
+        .env("HP", env!("CARGO_BIN_EXE_halfpower"))
+        .env("FIXTURES", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures"))
+        .env("PYTHON", python())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let shown = shown.lines().filter(|line| case.shows.iter().any(|word| line.contains(word)));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<String> = said.lines().chain(shown).map(|line| format!("  {}\n", plain(line.trim()))).collect();
+    format!(
+        "{}: exit {}\n{}\n",
+        case.name,
+        output.status.code().map_or("none".to_string(), |code| code.to_string()),
+        lines.concat()
+    )
+}
+
+#[test]
+#[ignore = "long: mounts file systems and loop devices as root"]
+fn what_a_user_sees_of_each_fault_is_known() {
+    let needs = CASES.iter().flat_map(|case| case.needs).chain(&["losetup", "unshare"]);
+    let mut missing: Vec<&str> = needs.copied().filter(|program| !is_had(program)).collect();
+    let library = Command::new(python()).args(["-c", "import mfusepy"]).stderr(Stdio::null()).status();
+    if !library.is_ok_and(|status| status.success()) {
+        missing.push("mfusepy");
+    }
+    let mounts = Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success());
+    if !mounts || !missing.is_empty() {
+        let what = format!("faults on real paths take root and {missing:?}");
+        assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
+        eprintln!("skipped: {what}");
+        return;
+    }
+    let told: String = CASES.iter().map(told).collect();
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/real_faults.txt");
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        fs::write(&golden, &told).unwrap();
+    }
+    assert_eq!(told, fs::read_to_string(golden).unwrap());
+}

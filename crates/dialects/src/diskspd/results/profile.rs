@@ -1,0 +1,149 @@
+//! Reads the settings of a time span of diskspd's profile.
+
+use halfpower_spec::{Bytes, Cache, Direction, EngineName, Pattern, Rw, Workload};
+
+use super::tree::Element;
+use crate::found::Trouble;
+
+/// The settings of a time span.
+pub struct Span {
+    /// Threads that share all targets; 0 is as many as each target has.
+    threads: u32,
+    /// Requests of each of these over all targets; 0 is as many as each target has.
+    requests: u32,
+    pub runtime_ns: u64,
+    pub targets: Vec<Target>,
+}
+
+/// The settings of a target.
+pub struct Target {
+    pub path: String,
+    pub rw: Rw,
+    write_percent: u8,
+    bs: u64,
+    base_offset: u64,
+    /// 0 is the whole file.
+    max_size: u64,
+    requests: u32,
+    threads: u32,
+    cache: Cache,
+    /// What no workload here has, as it was written.
+    pub special: Vec<String>,
+}
+
+impl Span {
+    pub fn of(span: &Element<'_>) -> Result<Self, Trouble> {
+        let targets = span.child("Targets").map_or_else(Vec::new, |targets| targets.children("Target").collect());
+        Ok(Self {
+            threads: count(span, "ThreadCount")?,
+            requests: count(span, "RequestCount")?,
+            runtime_ns: span.scaled("Duration", 1e9)?,
+            targets: targets.iter().map(Target::of).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The load on some targets of the same settings, which are all of the time span's or one of them.
+    pub fn workload(&self, targets: &[&Target], all: bool) -> Workload {
+        let (first, count) = (targets[0], targets.len() as u32);
+        let (threads, iodepth) = match (self.threads, self.requests) {
+            (0, _) => (first.threads.saturating_mul(count), first.requests),
+            (threads, 0) => (threads, first.requests.saturating_mul(count)),
+            (threads, requests) if all => (threads, requests),
+            (threads, _) => (threads, first.requests),
+        };
+        let most = u32::MAX / threads.max(1);
+        Workload {
+            rw: first.rw,
+            rwmixread: 100 - first.write_percent,
+            bs: Bytes(first.bs),
+            iodepth: iodepth.clamp(1, most),
+            threads: threads.max(1),
+            cache: first.cache,
+            engine: EngineName::Unknown,
+            ..Workload::default()
+        }
+    }
+}
+
+impl Target {
+    fn of(target: &Element<'_>) -> Result<Self, Trouble> {
+        let bs = target.whole("BlockSize")?;
+        if bs == 0 || u32::try_from(bs).is_err() {
+            return Err(target.trouble(format!("<BlockSize>: {bs} is no size of a request")));
+        }
+        let write_percent = target.or_zero("WriteRatio")?.min(100) as u8;
+        let random = target.child("Random").is_some();
+        let partly = target.child("RandomRatio").is_some();
+        let pattern = match (random, partly) {
+            (true, false) => Pattern::Random,
+            (true, true) => Pattern::Unknown,
+            (false, _) => Pattern::Sequential,
+        };
+        let rw = match (write_percent, pattern) {
+            (0, _) => Rw::of(pattern, Direction::Read),
+            (100, _) => Rw::of(pattern, Direction::Write),
+            (_, Pattern::Random) => Rw::Randmixed,
+            (_, Pattern::Sequential) => Rw::Mixed,
+            (_, Pattern::Unknown) => Rw::UnknownMixed,
+        };
+        let cache = match (target.is_true("DisableOSCache"), target.is_true("WriteThrough")) {
+            (true, true) => Cache::None,
+            (true, false) => Cache::Device,
+            (false, true) => Cache::Os,
+            (false, false) => Cache::Both,
+        };
+        Ok(Self {
+            path: target.text("Path").unwrap_or_default(),
+            rw,
+            write_percent,
+            bs,
+            base_offset: target.or_zero("BaseFileOffset")?,
+            max_size: target.or_zero("MaxFileSize")?,
+            requests: count(target, "RequestCount")?,
+            threads: count(target, "ThreadsPerFile")?,
+            cache,
+            special: special(target, bs)?,
+        })
+    }
+
+    /// Whether another target has the same load.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let load =
+            |target: &Self| (target.rw, target.write_percent, target.bs, target.requests, target.threads, target.cache);
+        load(self) == load(other) && self.special == other.special
+    }
+
+    /// Bytes of a file of `size` bytes that are used.
+    pub fn span_of(&self, size: u64) -> u64 {
+        let end = if self.max_size > 0 { size.min(self.max_size) } else { size };
+        end.saturating_sub(self.base_offset)
+    }
+}
+
+fn count(of: &Element<'_>, name: &'static str) -> Result<u32, Trouble> {
+    let value = of.or_zero(name)?;
+    u32::try_from(value).map_err(|_| of.trouble(format!("<{name}>: {value} is more than anybody sets")))
+}
+
+/// Settings that make it a load of its own.
+fn special(target: &Element<'_>, bs: u64) -> Result<Vec<String>, Trouble> {
+    let numbers = ["RandomRatio", "ThinkTime", "BurstSize", "Throughput"];
+    let flags = ["InterlockedSequential", "ParallelAsyncIO", "MemoryMappedIo", "DisableLocalCache"];
+    let mut special = Vec::new();
+    for name in numbers {
+        if target.or_zero(name)? > 0 {
+            special.push(format!("{name} {}", target.text(name).unwrap_or_default()));
+        }
+    }
+    special.extend(flags.iter().filter(|name| target.is_true(name)).map(|name| (*name).to_string()));
+    for name in ["Random", "StrideSize"] {
+        let aligned = target.or_zero(name)?;
+        if aligned > 0 && aligned != bs {
+            special.push(format!("{name} {aligned}"));
+        }
+    }
+    if target.child("Distribution").is_some() {
+        special.push("Distribution".to_string());
+    }
+    Ok(special)
+}

@@ -1,0 +1,218 @@
+//! Reads fio's JSON (json and json+) as records.
+//!
+//! A file may hold text beside the JSON, as fio prints both where it is asked for both, and several documents.
+
+mod document;
+mod latency;
+mod options;
+
+use std::collections::BTreeMap;
+
+use halfpower_record::{Origin, Record, Tool, Unknown};
+use halfpower_spec::{Direction, EngineName, Pattern};
+
+use self::document::{Document, Job, Side, documents};
+use self::latency::{Known, known};
+use self::options::{Options, Settings};
+use crate::foreign_run::{ForeignRun, Moved, whole};
+use crate::found::{Found, Trouble};
+
+/// Every job of every document; entries of the same job are one result, as they are with group_reporting.
+pub(crate) fn read(file: &str, text: &str) -> Result<Found, Trouble> {
+    let mut found = Found { version: None, date: None, host: None, records: Vec::new(), left_out: Vec::new() };
+    for document in documents(text)? {
+        found.version = found.version.or_else(|| Some(document.version.clone()));
+        found.date = found.date.or_else(|| document.time.clone());
+        take(file, &document, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn take(file: &str, document: &Document, found: &mut Found) -> Result<(), Trouble> {
+    if document.version.starts_with("fio-2.") || document.version.starts_with("fio-1.") {
+        let version = &document.version;
+        return Err(Trouble::of_file(format!("{version} wrote other units than fio does from 3.0 on: run it again")));
+    }
+    let jobs = together(document);
+    for entries in &jobs {
+        let options = Options::of(&document.global_options, &entries[0].options);
+        let beside = jobs.iter().filter(|other| other[0].groupid == entries[0].groupid).count() - 1;
+        match result(file, document, entries, &options, beside) {
+            Ok(record) => found.records.push(record),
+            Err(why) => found.left_out.push(format!("job {}: {why}", entries[0].jobname)),
+        }
+    }
+    Ok(())
+}
+
+/// The entries of each job: one, or one for each of its threads.
+fn together(document: &Document) -> Vec<Vec<&Job>> {
+    let mut jobs: Vec<Vec<&Job>> = Vec::new();
+    for job in &document.jobs {
+        let threads = Options::of(&document.global_options, &job.options).threads();
+        let same = |entries: &&mut Vec<&Job>| {
+            let first = entries[0];
+            entries.len() < threads as usize
+                && (&first.jobname, first.groupid, &first.options) == (&job.jobname, job.groupid, &job.options)
+        };
+        match jobs.last_mut().filter(same) {
+            Some(entries) => entries.push(job),
+            None => jobs.push(vec![job]),
+        }
+    }
+    jobs
+}
+
+/// One job as a record, or why it can be none.
+fn result(
+    file: &str,
+    document: &Document,
+    entries: &[&Job],
+    options: &Options<'_>,
+    beside: usize,
+) -> Result<Record, String> {
+    let settings = options.settings()?;
+    if entries.iter().any(|job| job.mixed.is_some()) {
+        return Err("unified_rw_reporting adds reads and writes up; run it without".to_string());
+    }
+    let [read, write] = [Direction::Read, Direction::Write].map(|direction| side(entries, direction));
+    let (read, write) = (read?, write?);
+    if (read.moved.ios, write.moved.ios) == (0, 0) {
+        let error = entries.iter().find_map(|job| job.error.filter(|error| *error != 0));
+        return Err(error.map_or("it moved nothing".to_string(), |error| format!("it ended with error {error}")));
+    }
+    let mut origin = origin(file, entries[0], options, &settings);
+    if beside > 0 {
+        origin.settings.push(format!("{beside} other jobs at the same time"));
+    }
+    if !origin.settings.is_empty() {
+        origin.unknown.insert(Unknown::Settings);
+    }
+    let known = Known::of_both(&read.known, &write.known);
+    origin.percentiles.clone_from(&known.percentiles);
+    origin.percentiles_of_sides = known.percentiles.is_some() && settings.workload.rw.direction().is_none();
+    if known.after_submission {
+        origin.unknown.insert(Unknown::Submission);
+    }
+    let mut run = ForeignRun::new(settings.workload, origin);
+    run.runtime_ns = settings.runtime_ns.unwrap_or(0);
+    run.span_bytes = settings.span_bytes.unwrap_or(0);
+    run.elapsed_ns = read.elapsed_ns.max(write.elapsed_ns);
+    // The figures of one side alone would be told as if the others were none.
+    if known.has_latency {
+        run.latency.merge(&read.moved.latency);
+        run.latency.merge(&write.moved.latency);
+    }
+    run.short_transfers = read.short.saturating_add(write.short);
+    run.errors = errors(entries);
+    started(document, entries[0], &mut run);
+    charged(entries, &mut run);
+    run.moved(Direction::Read, read.moved);
+    run.moved(Direction::Write, write.moved);
+    Ok(run.into_record())
+}
+
+fn origin(file: &str, job: &Job, options: &Options<'_>, settings: &Settings) -> Origin {
+    let unknown = [
+        (Unknown::Engine, settings.workload.engine == EngineName::Unknown),
+        (Unknown::Order, settings.workload.rw.pattern() == Pattern::Unknown),
+        (Unknown::Span, settings.span_bytes.is_none()),
+        (Unknown::Runtime, settings.runtime_ns.is_none()),
+    ];
+    Origin {
+        tool: Tool::Fio,
+        file: file.to_string(),
+        result: format!("job {}", job.jobname),
+        target: options.target(),
+        unknown: unknown.into_iter().filter(|(_, is_unknown)| *is_unknown).map(|(what, _)| what).collect(),
+        percentiles: None,
+        percentiles_of_sides: false,
+        settings: settings.special.clone(),
+        line: None,
+    }
+}
+
+/// One direction of a job, over its threads.
+struct SideOfJob {
+    moved: Moved,
+    elapsed_ns: u64,
+    short: u64,
+    known: Known,
+}
+
+fn side(entries: &[&Job], direction: Direction) -> Result<SideOfJob, String> {
+    let mut sum = SideOfJob {
+        moved: Moved::default(),
+        elapsed_ns: 0,
+        short: 0,
+        known: Known { has_latency: true, ..Known::default() },
+    };
+    for job in entries {
+        let side: &Side = if direction == Direction::Read { &job.read } else { &job.write };
+        let figure =
+            |value: f64, name: &str| whole(value).ok_or_else(|| format!("{name} is {value}, which is no count"));
+        let ios = figure(side.total_ios, "total_ios")?;
+        if ios == 0 {
+            continue;
+        }
+        let elapsed_ns = figure(side.runtime * 1e6, "runtime")?;
+        if elapsed_ns == 0 {
+            return Err("what moved took no time".to_string());
+        }
+        let (latency, of_side) = known(side, ios);
+        sum.known = Known::of_both(&sum.known, &of_side);
+        sum.moved.latency.merge(&latency);
+        sum.moved.bytes = sum.moved.bytes.saturating_add(figure(side.io_bytes, "io_bytes")?);
+        sum.moved.ios = sum.moved.ios.saturating_add(ios);
+        sum.short = sum.short.saturating_add(figure(side.short_ios, "short_ios")?);
+        sum.elapsed_ns = sum.elapsed_ns.max(elapsed_ns);
+    }
+    if !sum.known.has_latency {
+        sum.moved.latency = halfpower_record::Latency::default();
+    }
+    Ok(sum)
+}
+
+/// When it began: newer releases say that, older ones when they printed.
+fn started(document: &Document, job: &Job, run: &mut ForeignRun) {
+    // That is the beginning of a job which nothing ran after.
+    let last = document.jobs.iter().all(|other| other.groupid == job.groupid);
+    let printed = document.timestamp_ms.filter(|_| last).map(|ms| ms.saturating_sub(run.elapsed_ns / 1_000_000));
+    match job.job_start.or(printed).filter(|ms| *ms > 0) {
+        Some(unix_ms) => run.started_unix_ms = unix_ms,
+        None => {
+            run.origin.unknown.insert(Unknown::Start);
+        }
+    }
+}
+
+/// Processor time: fio tells its share of the time of all threads.
+fn charged(entries: &[&Job], run: &mut ForeignRun) {
+    let (mut user_ns, mut system_ns) = (0.0, 0.0);
+    for job in entries {
+        let (Some(user), Some(system), Some(runtime_ms)) = (job.usr_cpu, job.sys_cpu, job.job_runtime) else {
+            run.origin.unknown.insert(Unknown::ChargedTime);
+            return;
+        };
+        user_ns += user / 100.0 * runtime_ms * 1e6;
+        system_ns += system / 100.0 * runtime_ms * 1e6;
+    }
+    match (whole(user_ns), whole(system_ns)) {
+        (Some(user_ns), Some(system_ns)) => (run.user_ns, run.system_ns) = (user_ns, system_ns),
+        _ => drop(run.origin.unknown.insert(Unknown::ChargedTime)),
+    }
+}
+
+/// Requests that failed, by the first error's number.
+fn errors(entries: &[&Job]) -> BTreeMap<String, u64> {
+    let mut errors = BTreeMap::new();
+    for job in entries {
+        let number = job.error.filter(|error| *error != 0).or(job.first_error.filter(|error| *error != 0));
+        let count = job.total_err.unwrap_or(0).max(u64::from(number.is_some())).min(1 << 52);
+        if count > 0 {
+            let name = number.map_or("error".to_string(), |number| format!("error {number}"));
+            *errors.entry(name).or_insert(0) += count;
+        }
+    }
+    errors
+}

@@ -1,0 +1,111 @@
+//! Defines the parts of fio's JSON that are read, and finds the documents in a file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::found::Trouble;
+
+/// What fio prints at the end of a call.
+#[derive(Debug, Deserialize)]
+pub struct Document {
+    #[serde(rename = "fio version")]
+    pub version: String,
+    /// When it was printed, in milliseconds of Unix time.
+    pub timestamp_ms: Option<u64>,
+    /// The same in words.
+    pub time: Option<String>,
+    #[serde(rename = "global options", default)]
+    pub global_options: BTreeMap<String, Value>,
+    pub jobs: Vec<Job>,
+}
+
+/// A job, or one of its threads where they are not reported as a group.
+#[derive(Debug, Deserialize)]
+pub struct Job {
+    pub jobname: String,
+    /// Jobs of one group run at the same time.
+    #[serde(default)]
+    pub groupid: i64,
+    pub error: Option<i64>,
+    #[serde(rename = "job options", default)]
+    pub options: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub read: Side,
+    #[serde(default)]
+    pub write: Side,
+    /// Reads and writes together, with unified_rw_reporting.
+    pub mixed: Option<Value>,
+    /// When it began, in milliseconds of Unix time.
+    pub job_start: Option<u64>,
+    /// Time of all its threads, in milliseconds.
+    pub job_runtime: Option<f64>,
+    pub usr_cpu: Option<f64>,
+    pub sys_cpu: Option<f64>,
+    pub total_err: Option<u64>,
+    pub first_error: Option<i64>,
+}
+
+/// One direction of a job.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Side {
+    pub io_bytes: f64,
+    /// In milliseconds.
+    pub runtime: f64,
+    pub total_ios: f64,
+    pub short_ios: f64,
+    pub clat_ns: Option<Span>,
+    pub lat_ns: Option<Span>,
+}
+
+/// Latencies, in nanoseconds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Span {
+    pub min: f64,
+    pub max: f64,
+    pub mean: f64,
+    #[serde(rename = "N")]
+    pub count: Option<f64>,
+    /// Latency by percentile, `"99.000000"`.
+    pub percentile: BTreeMap<String, f64>,
+    /// How many there are of each latency, in json+ alone.
+    pub bins: BTreeMap<String, f64>,
+}
+
+/// The documents of a file: each from a line that opens an object to where that ends.
+pub fn documents(text: &str) -> Result<Vec<Document>, Trouble> {
+    let mut documents = Vec::new();
+    let mut from = 0;
+    while let Some(start) = opening(text, from) {
+        let line = text[..start].matches('\n').count();
+        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Document>();
+        match stream.next() {
+            Some(Ok(document)) => documents.push(document),
+            Some(Err(error)) => return Err(trouble(line, &error)),
+            None => break,
+        }
+        from = start + stream.byte_offset();
+    }
+    Ok(documents)
+}
+
+/// Where the next line begins that opens an object.
+fn opening(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        if line.trim_start().starts_with('{') {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn trouble(lines_before: usize, error: &serde_json::Error) -> Trouble {
+    let said = error.to_string();
+    let what = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
+    Trouble::at(lines_before + error.line().max(1), format!("this is no result of fio as its JSON has it: {what}"))
+}

@@ -1,0 +1,69 @@
+//! Makes latencies of fio's percentiles or bins.
+
+use halfpower_record::Latency;
+
+use super::document::{Side, Span};
+use crate::foreign_run::whole;
+
+/// What is known of the latency of some requests.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Known {
+    /// Whether anything is.
+    pub has_latency: bool,
+    /// The percentiles that are known, where it is not all of them.
+    pub percentiles: Option<Vec<f64>>,
+    /// Whether it counts from after submission.
+    pub after_submission: bool,
+}
+
+impl Known {
+    /// What is known of both together.
+    pub fn of_both(one: &Self, other: &Self) -> Self {
+        let percentiles = match (&one.percentiles, &other.percentiles) {
+            (Some(one), Some(other)) => Some(one.iter().copied().filter(|percent| other.contains(percent)).collect()),
+            (one, other) => one.clone().or(other.clone()),
+        };
+        Self {
+            has_latency: one.has_latency && other.has_latency,
+            percentiles,
+            after_submission: one.after_submission || other.after_submission,
+        }
+    }
+}
+
+/// The latency of a side's requests: from before submission where fio lists that, else from after it.
+pub fn known(side: &Side, ios: u64) -> (Latency, Known) {
+    let spans = [(side.lat_ns.as_ref(), false), (side.clat_ns.as_ref(), true)];
+    let told = || spans.iter().filter_map(|(span, after)| Some((span.filter(|span| span.count != Some(0.0))?, *after)));
+    let listed = told().find(|(span, _)| !span.percentile.is_empty() || !span.bins.is_empty());
+    let Some((span, after_submission)) = listed.or_else(|| told().next()) else {
+        return (Latency::default(), Known::default());
+    };
+    let (latency, percentiles) = latency(span, ios);
+    let has_latency = latency.count() > 0;
+    (latency, Known { has_latency, percentiles, after_submission })
+}
+
+/// With the percentiles that it is known at; `None` is all.
+fn latency(span: &Span, ios: u64) -> (Latency, Option<Vec<f64>>) {
+    let (Some(min_ns), Some(max_ns)) = (whole(span.min), whole(span.max)) else {
+        return (Latency::default(), None);
+    };
+    let by_number = |(key, value): (&String, &f64)| Some((key.parse::<f64>().ok()?, whole(*value)?));
+    if !span.bins.is_empty() {
+        let bins: Vec<(u64, u64)> =
+            span.bins.iter().filter_map(by_number).filter_map(|(ns, count)| Some((whole(ns)?, count))).collect();
+        let total = bins.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        // Bins that do not hold the requests are of something else.
+        return match whole(total as f64) {
+            Some(_) => (Latency::of_bins(&bins, [min_ns, max_ns], span.mean), None),
+            None => (Latency::default(), None),
+        };
+    }
+    let mut listed: Vec<(f64, u64)> = span.percentile.iter().filter_map(by_number).collect();
+    listed.retain(|(percent, _)| (0.0..=100.0).contains(percent));
+    listed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let count = span.count.and_then(whole).unwrap_or(ios);
+    let latency = Latency::of_percentiles(count, [min_ns, max_ns], span.mean, &listed);
+    (latency, Some(listed.into_iter().map(|(percent, _)| percent).collect()))
+}

@@ -1,0 +1,251 @@
+//! Reads the options that fio repeats in its results.
+
+use std::collections::BTreeMap;
+
+use halfpower_spec::{Cache, EngineName, Rw, Workload};
+use serde_json::Value;
+
+use crate::fio::take::{on, same_for_all, seconds, size};
+
+/// Options that say which load it is; [`Options::settings`] reads them.
+const READ: [&str; 24] = [
+    "bs",
+    "blocksize",
+    "iodepth",
+    "numjobs",
+    "rw",
+    "readwrite",
+    "rwmixread",
+    "rwmixwrite",
+    "direct",
+    "buffered",
+    "sync",
+    "ioengine",
+    "size",
+    "runtime",
+    "timeout",
+    "time_based",
+    "filename",
+    "directory",
+    "name",
+    "fixedbufs",
+    "registerfiles",
+    "hipri",
+    "sqthread_poll",
+    "group_reporting",
+];
+
+/// Options that change neither the load nor what its figures mean.
+const HARMLESS: [&str; 52] = [
+    "description",
+    "thread",
+    "invalidate",
+    "norandommap",
+    "random_generator",
+    "randrepeat",
+    "allrandrepeat",
+    "randseed",
+    "refill_buffers",
+    "scramble_buffers",
+    "end_fsync",
+    "fsync_on_close",
+    "create_on_open",
+    "create_serialize",
+    "create_fsync",
+    "create_only",
+    "fallocate",
+    "fadvise_hint",
+    "unlink",
+    "unlink_each_loop",
+    "overwrite",
+    "ramp_time",
+    "startdelay",
+    "start_delay",
+    "stonewall",
+    "wait_for_previous",
+    "wait_for",
+    "new_group",
+    "exitall",
+    "exitall_on_error",
+    "clat_percentiles",
+    "lat_percentiles",
+    "slat_percentiles",
+    "percentile_list",
+    "significant_figures",
+    "disable_slat",
+    "disable_clat",
+    "disable_lat",
+    "disable_bw_measurement",
+    "gtod_reduce",
+    "clocksource",
+    "bwavgtime",
+    "iopsavgtime",
+    "per_job_logs",
+    "uid",
+    "gid",
+    "filesize",
+    "loops",
+    "continue_on_error",
+    "error_dump",
+    "ignore_error",
+    "allow_mounted_write",
+];
+
+/// The options of a job, its own before those of all.
+pub struct Options<'a> {
+    own: &'a BTreeMap<String, Value>,
+    of_all: &'a BTreeMap<String, Value>,
+}
+
+/// What the options amount to.
+pub struct Settings {
+    pub workload: Workload,
+    pub span_bytes: Option<u64>,
+    pub runtime_ns: Option<u64>,
+    /// Options that no workload here has, as they were written.
+    pub special: Vec<String>,
+}
+
+impl<'a> Options<'a> {
+    pub fn of(of_all: &'a BTreeMap<String, Value>, own: &'a BTreeMap<String, Value>) -> Self {
+        Self { own, of_all }
+    }
+
+    fn text(&self, names: &[&str]) -> Option<String> {
+        let of = |options: &BTreeMap<String, Value>| names.iter().find_map(|name| options.get(*name)).map(written);
+        of(self.own).or_else(|| of(self.of_all))
+    }
+
+    fn is_on(&self, name: &str) -> Result<bool, String> {
+        self.text(&[name]).map_or(Ok(false), |value| on(&value).map_err(|why| format!("{name}: {why}")))
+    }
+
+    fn count(&self, name: &str) -> Result<Option<u32>, String> {
+        let value = self.text(&[name]).map(|value| value.parse().map_err(|_| format!("{name}: `{value}` is no count")));
+        value.transpose()
+    }
+
+    /// Threads of the job; 1 where the option makes no sense, which [`Self::settings`] says.
+    pub fn threads(&self) -> u32 {
+        self.count("numjobs").ok().flatten().unwrap_or(1)
+    }
+
+    /// The files, or their folder.
+    pub fn target(&self) -> Option<String> {
+        let folder = self.text(&["directory"]);
+        match (folder, self.text(&["filename"])) {
+            (Some(folder), Some(file)) => Some(format!("{}/{file}", folder.trim_end_matches('/'))),
+            (folder, file) => file.or(folder),
+        }
+    }
+
+    /// The load; what is left out has fio's default.
+    ///
+    /// Errors: why no record can hold it.
+    pub fn settings(&self) -> Result<Settings, String> {
+        if let Some(key) = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
+            return Err(format!("its block size varies ({key}), and a record has one"));
+        }
+        let bs = self.text(&["bs", "blocksize"]).unwrap_or_else(|| "4k".to_string());
+        let bs = same_for_all(&bs).and_then(size).map_err(|why| format!("bs: {why}"))?;
+        if bs.0 == 0 || u32::try_from(bs.0).is_err() {
+            return Err(format!("bs: {bs} is no size of a request"));
+        }
+        let mut special = Vec::new();
+        let rw = self.rw(&mut special)?;
+        let mix = match (self.count("rwmixread")?, self.count("rwmixwrite")?) {
+            (Some(read), _) => read,
+            (None, Some(write)) => 100_u32.saturating_sub(write),
+            (None, None) => 50,
+        };
+        let depth = self.count("iodepth")?.unwrap_or(1).max(1);
+        let threads = self.count("numjobs")?.unwrap_or(1).max(1);
+        if depth.checked_mul(threads).is_none() {
+            return Err(format!("{depth} requests of {threads} threads are no depth"));
+        }
+        let workload = Workload {
+            rwmixread: mix.min(100) as u8,
+            iodepth: depth,
+            threads,
+            cache: self.cache()?,
+            rw,
+            bs,
+            engine: self.engine()?,
+            ..Workload::default()
+        };
+        special.extend(self.special());
+        let span_bytes = self.text(&["size"]).and_then(|value| size(&value).ok()).map(|bytes| bytes.0);
+        let runtime_ns = self.text(&["runtime", "timeout"]).and_then(|value| seconds(&value).ok()).map(|time| time.0);
+        Ok(Settings { workload, span_bytes, runtime_ns: runtime_ns.filter(|ns| *ns > 0), special })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.own.contains_key(name) || self.of_all.contains_key(name)
+    }
+
+    fn rw(&self, special: &mut Vec<String>) -> Result<Rw, String> {
+        let written = self.text(&["rw", "readwrite"]).unwrap_or_else(|| "read".to_string());
+        let (word, jump) = written.split_once(':').map_or((written.as_str(), None), |(word, jump)| (word, Some(jump)));
+        if word.contains("trim") {
+            return Err(format!("it discards blocks ({word}), and no record has discards"));
+        }
+        if jump.is_some() {
+            special.push(format!("rw={written}"));
+        }
+        let word = if word == "readwrite" { "rw" } else { word };
+        // Results of ours may have been measured by a tool that tells no order.
+        let unknown = [Rw::UnknownRead, Rw::UnknownWrite, Rw::UnknownMixed].into_iter().find(|rw| rw.word() == word);
+        unknown.map_or_else(|| word.parse(), Ok).map_err(|_| format!("rw: there is no `{word}` in fio"))
+    }
+
+    fn cache(&self) -> Result<Cache, String> {
+        let direct = self.is_on("direct")? || (self.has("buffered") && !self.is_on("buffered")?);
+        let sync = self.text(&["sync"]).unwrap_or_default();
+        let durable = self.has("sync") && !matches!(sync.as_str(), "0" | "none" | "false");
+        Ok(match (direct, durable) {
+            (true, false) => Cache::Device,
+            (true, true) => Cache::None,
+            (false, true) => Cache::Os,
+            (false, false) => Cache::Both,
+        })
+    }
+
+    fn engine(&self) -> Result<EngineName, String> {
+        let name = self.text(&["ioengine"]).unwrap_or_else(|| "psync".to_string());
+        Ok(match name.as_str() {
+            "libaio" => EngineName::Libaio,
+            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => EngineName::Sync,
+            "mmap" => EngineName::Mmap,
+            "null" => EngineName::Null,
+            "io_uring" if self.is_on("sqthread_poll")? => EngineName::Sqpoll,
+            "io_uring" if self.is_on("hipri")? => EngineName::Iopoll,
+            "io_uring" if self.is_on("fixedbufs")? && self.is_on("registerfiles")? => EngineName::IoUring,
+            "io_uring" => EngineName::Plain,
+            _ => EngineName::Unknown,
+        })
+    }
+
+    /// Options that make it a load of its own.
+    fn special(&self) -> Vec<String> {
+        let known = |key: &str| {
+            let beginnings = ["write_", "log_"];
+            READ.contains(&key) || HARMLESS.contains(&key) || beginnings.iter().any(|begin| key.starts_with(begin))
+        };
+        let inherited = self.of_all.iter().filter(|(key, _)| !self.own.contains_key(*key));
+        let all = self.own.iter().chain(inherited);
+        // halfpower's exports repeat how requests were handed over, by its own defaults.
+        let is_ours =
+            |key: &str, value: &str| matches!((key, value), ("iomem", "mmap") | ("iodepth_batch_submit", "0"));
+        all.filter(|(key, value)| !known(key) && !is_ours(key, &written(value)))
+            .map(|(key, value)| match written(value) {
+                value if value.is_empty() => key.clone(),
+                value => format!("{key}={value}"),
+            })
+            .collect()
+    }
+}
+
+/// An option's value as text: fio writes texts, others numbers too.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}

@@ -1,0 +1,136 @@
+//! Makes a record of what another tool measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use halfpower_record::{ByDirection, Cpu, CpuTimes, Latency, Noise, Origin, Record, Series, Unknown};
+use halfpower_spec::{Direction, Experiment, Nanos, Pass, Run, Workload};
+
+/// Bytes, requests and nanoseconds beyond which a figure is no measurement: sums of any number of them still have room.
+const MOST: f64 = 1e15;
+
+/// A result of another tool; what it does not tell has its default, and is named in the origin.
+pub struct ForeignRun {
+    pub workload: Workload,
+    pub experiment: Option<Experiment>,
+    pub pass: Pass,
+    pub repeat: u32,
+    pub runtime_ns: u64,
+    pub span_bytes: u64,
+    pub started_unix_ms: u64,
+    pub elapsed_ns: u64,
+    pub read: Moved,
+    pub write: Moved,
+    /// Latencies of all requests.
+    pub latency: Latency,
+    pub errors: BTreeMap<String, u64>,
+    pub short_transfers: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub machine: Vec<CpuTimes>,
+    pub origin: Origin,
+}
+
+/// What went one way.
+#[derive(Debug, Clone, Default)]
+pub struct Moved {
+    pub bytes: u64,
+    pub ios: u64,
+    pub latency: Latency,
+}
+
+impl ForeignRun {
+    /// What nothing is known of yet but its workload and where it comes from.
+    pub fn new(workload: Workload, origin: Origin) -> Self {
+        Self {
+            workload,
+            experiment: None,
+            pass: Pass::Plain,
+            repeat: 0,
+            runtime_ns: 0,
+            span_bytes: 0,
+            started_unix_ms: 0,
+            elapsed_ns: 0,
+            read: Moved::default(),
+            write: Moved::default(),
+            latency: Latency::default(),
+            errors: BTreeMap::new(),
+            short_transfers: 0,
+            user_ns: 0,
+            system_ns: 0,
+            machine: Vec::new(),
+            origin,
+        }
+    }
+
+    pub fn into_record(mut self) -> Record {
+        let unknown: &mut BTreeSet<Unknown> = &mut self.origin.unknown;
+        unknown.insert(Unknown::Preparation);
+        if self.latency.count() == 0 {
+            unknown.insert(Unknown::Latency);
+        }
+        let knows_mix = !unknown.contains(&Unknown::Mix);
+        let run = Run {
+            experiment: self.experiment,
+            workload: self.workload,
+            repeat: self.repeat,
+            pass: self.pass,
+            runtime: Nanos(self.runtime_ns),
+            seed: 0,
+        };
+        let Self { read, write, .. } = self;
+        let ios = read.ios.saturating_add(write.ios);
+        let apart = self.workload.rw.direction().is_none() && knows_mix;
+        let elapsed_ns = self.elapsed_ns;
+        let depth = if elapsed_ns == 0 { 0.0 } else { self.latency.sum_ns() as f64 / elapsed_ns as f64 };
+        let sides = ByDirection { read_bytes: read.bytes, read_latency: read.latency, write_latency: write.latency };
+        Record {
+            run,
+            engine: self.workload.engine,
+            span_bytes: self.span_bytes,
+            started_unix_ms: self.started_unix_ms,
+            spent_ns: elapsed_ns,
+            elapsed_ns,
+            flush_ns: 0,
+            bytes: read.bytes.saturating_add(write.bytes),
+            ios,
+            read_ios: read.ios,
+            short_transfers: self.short_transfers,
+            errors: self.errors,
+            overdue_ios: 0,
+            latency: self.latency,
+            by_direction: apart.then_some(sides),
+            achieved_depth: depth,
+            cpu: Cpu {
+                span_ns: elapsed_ns,
+                ios,
+                user_ns: self.user_ns,
+                system_ns: self.system_ns,
+                machine: self.machine,
+                soaker: None,
+            },
+            syncs: Latency::default(),
+            lanes: Vec::new(),
+            series: Series::default(),
+            harness_ns_per_io: 0.0,
+            spread_bytes: None,
+            cached_bytes: None,
+            noise: Noise::default(),
+            anatomy: None,
+            discarded: Vec::new(),
+            origin: Some(Box::new(self.origin)),
+        }
+    }
+
+    /// Takes what moved one way.
+    pub fn moved(&mut self, direction: Direction, moved: Moved) {
+        match direction {
+            Direction::Read => self.read = moved,
+            Direction::Write => self.write = moved,
+        }
+    }
+}
+
+/// A figure of a file as a whole number; `None` where it is negative, no number, or beyond all measuring.
+pub fn whole(value: f64) -> Option<u64> {
+    (value.is_finite() && (0.0..=MOST).contains(&value)).then(|| value.round() as u64)
+}

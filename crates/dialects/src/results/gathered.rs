@@ -1,0 +1,168 @@
+//! Puts the results of several files together into what a study file needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use halfpower_record::{Capabilities, Environment, Machine, Record, TargetKind, Unknown};
+use halfpower_spec::{Bytes, Cache, Direction, Nanos, Question};
+
+use super::file_results::{Results, ResultsError};
+
+/// Files that are named one by one.
+const FILES_NAMED: usize = 5;
+/// Targets and settings that are named one by one.
+const NAMED: usize = 3;
+
+/// Everything that a study file of imported results holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// What the results answer together.
+    pub question: Question,
+    /// Where they come from, with a note for whatever a reader should know.
+    pub environment: Environment,
+    /// A record for each result.
+    pub records: Vec<Record>,
+}
+
+/// The results of all files as one study of `target`, or of what they themselves name.
+///
+/// # Errors
+/// [`ResultsError::Apart`] where there is no result, or where one cell would mix results of two targets.
+pub fn gathered(all: Vec<Results>, target: Option<&str>) -> Result<Gathered, ResultsError> {
+    let notes = notes(&all);
+    let imported: Vec<_> = all.iter().map(|results| results.file.clone()).collect();
+    let hosts: BTreeSet<String> = all.iter().filter_map(|results| results.host.clone()).collect();
+    let mut records: Vec<Record> = all.into_iter().flat_map(|results| results.records).collect();
+    if records.is_empty() {
+        return Err(ResultsError::Apart(format!("no result can be imported: {}", notes.join("; "))));
+    }
+    if target.is_none() {
+        no_cell_of_two_targets(&records)?;
+    }
+    number(&mut records);
+    let question = question(&records, target.map_or_else(|| target_of(&records, &imported[0].file), str::to_string));
+    let hostname = hosts.first().filter(|_| hosts.len() == 1).cloned();
+    let span = records.iter().map(|record| record.span_bytes).max().unwrap_or(0);
+    let capabilities = Capabilities { kind: TargetKind::Imported, span: Bytes(span), ..Capabilities::default() };
+    let machine = Machine { hostname, ..Machine::default() };
+    let environment = Environment { machine, capabilities, notes, imported, ..Environment::default() };
+    Ok(Gathered { question, environment, records })
+}
+
+fn targets(records: &[Record]) -> BTreeSet<&str> {
+    records.iter().filter_map(|record| record.origin.as_ref()?.target.as_deref()).collect()
+}
+
+/// What was measured, as far as the results say it.
+fn target_of(records: &[Record], file: &str) -> String {
+    let named: BTreeSet<&str> = targets(records).into_iter().flat_map(|name| name.split(", ")).collect();
+    let named: Vec<&str> = named.into_iter().collect();
+    match named.len() {
+        0 => format!("what {file} was measured on"),
+        1..=NAMED => named.join(", "),
+        many => format!("{} and {} more", named[..NAMED].join(", "), many - NAMED),
+    }
+}
+
+/// Repeats of a cell are the same load on the same target.
+fn no_cell_of_two_targets(records: &[Record]) -> Result<(), ResultsError> {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for record in records {
+        let Some(target) = record.origin.as_ref().and_then(|origin| origin.target.as_deref()) else { continue };
+        let other = *seen.entry(record.run.workload.to_string()).or_insert(target);
+        if other != target {
+            return Err(ResultsError::Apart(format!(
+                "the results are of {other} and of {target}, with the same settings: import each into a study of its \
+                 own and compare them, or say --target NAME to take them for one"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Numbers the repeats of each run in the order of the files, where two have the same number.
+fn number(records: &mut [Record]) {
+    let mut taken: BTreeSet<(Option<&str>, String, &str, u32)> = BTreeSet::new();
+    let mut next: BTreeMap<(Option<&str>, String, &str), u32> = BTreeMap::new();
+    for record in records {
+        let run = &record.run;
+        let name =
+            (run.experiment.map(|experiment| experiment.word()), run.workload.identity().to_string(), run.pass.word());
+        let mut repeat = run.repeat;
+        while !taken.insert((name.0, name.1.clone(), name.2, repeat)) {
+            let free = next.entry(name.clone()).or_insert(0);
+            repeat = *free;
+            *free += 1;
+        }
+        record.run.repeat = repeat;
+    }
+}
+
+/// The question that these results answer.
+fn question(records: &[Record], target: String) -> Question {
+    let workloads = || records.iter().map(|record| &record.run.workload);
+    let rising = |values: BTreeSet<u64>| values.into_iter().collect::<Vec<_>>();
+    let caches: BTreeSet<Cache> = workloads().map(|workload| workload.cache).collect();
+    let reads = |direction| workloads().any(|workload| workload.rw.direction().is_none_or(|one| one == direction));
+    let budget_ns = records.iter().fold(0_u64, |sum, record| sum.saturating_add(record.spent_ns));
+    Question {
+        directions: Direction::ALL.iter().copied().filter(|direction| reads(*direction)).collect(),
+        bs: rising(workloads().map(|workload| workload.bs.0).collect()).into_iter().map(Bytes).collect(),
+        iodepth: workloads().map(|workload| workload.iodepth).collect::<BTreeSet<u32>>().into_iter().collect(),
+        cache: caches.into_iter().collect(),
+        threads: workloads().map(|workload| workload.threads).max().unwrap_or(1),
+        budget: Nanos(budget_ns),
+        repeats: 1,
+        ..Question::about(target)
+    }
+}
+
+/// What a reader should know of these results, a sentence each.
+fn notes(all: &[Results]) -> Vec<String> {
+    let mut notes: Vec<String> =
+        all.iter().take(FILES_NAMED).map(|results| format!("imported {}", results.file)).collect();
+    if all.len() > FILES_NAMED {
+        notes.push(format!("imported {} more files", all.len() - FILES_NAMED));
+    }
+    notes.extend(not_told(all));
+    notes.extend(settings(all));
+    for results in all {
+        notes.extend(results.left_out.iter().map(|why| format!("{}: left out {why}", results.file.file)));
+    }
+    notes
+}
+
+/// What the results do not tell, what most lack first.
+fn not_told(all: &[Results]) -> Option<String> {
+    let origins = all.iter().flat_map(|results| &results.records).filter_map(|record| record.origin.as_ref());
+    let mut counts: BTreeMap<Unknown, usize> = BTreeMap::new();
+    let mut count = 0;
+    for origin in origins {
+        count += 1;
+        // Their own sentence tells of settings; nobody misses the preparation.
+        let missed = origin.unknown.iter().filter(|what| !matches!(what, Unknown::Settings | Unknown::Preparation));
+        missed.for_each(|what| *counts.entry(*what).or_default() += 1);
+    }
+    let mut rows: Vec<(Unknown, usize)> = counts.into_iter().collect();
+    rows.sort_by_key(|(what, some)| (std::cmp::Reverse(*some), *what));
+    let words = |(what, some): &(Unknown, usize)| match *some == count {
+        true => what.words().to_string(),
+        false => format!("{} (of {some})", what.words()),
+    };
+    let told: Vec<String> = rows.iter().map(words).collect();
+    let results = if count == 1 { "the result does".to_string() } else { format!("the {count} results do") };
+    (!told.is_empty()).then(|| format!("{results} not tell {}", told.join(", ")))
+}
+
+/// Which results stand in no cell, since they have settings that a cell does not have.
+fn settings(all: &[Results]) -> Option<String> {
+    let origins = all.iter().flat_map(|results| &results.records).filter_map(|record| record.origin.as_ref());
+    let special: Vec<_> = origins.filter(|origin| origin.unknown.contains(&Unknown::Settings)).collect();
+    let names: BTreeSet<&str> = special.iter().flat_map(|origin| &origin.settings).map(String::as_str).collect();
+    let named: Vec<&str> = names.iter().copied().take(NAMED).collect();
+    let more = if names.len() > NAMED { ", ..." } else { "" };
+    let which = if named.is_empty() { String::new() } else { format!(" ({}{more})", named.join(", ")) };
+    let (results, stand) =
+        if special.len() == 1 { ("result has", "it stands") } else { ("results have", "they stand") };
+    (!special.is_empty())
+        .then(|| format!("{} {results} settings that no cell has{which}: {stand} beside the cells", special.len()))
+}

@@ -1,0 +1,48 @@
+//! Sends requests for a span to where its pieces lie.
+
+use halfpower_spec::{Nanos, Spread};
+
+use crate::{Completion, Engine, EngineError, Request};
+
+/// An engine whose offsets are those of a span that lies in pieces over the target.
+pub struct SpreadOver {
+    engine: Box<dyn Engine>,
+    spread: Spread,
+    batch: Vec<Request>,
+}
+
+impl SpreadOver {
+    /// The same engine with `depth` slots, for a span that lies so.
+    pub fn new(engine: Box<dyn Engine>, spread: Spread, depth: u32) -> Self {
+        Self { engine, spread, batch: Vec::with_capacity(depth as usize) }
+    }
+}
+
+impl Engine for SpreadOver {
+    fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        self.engine.settle()
+    }
+
+    fn has_unregistered_buffers(&self) -> bool {
+        self.engine.has_unregistered_buffers()
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        let spread = self.spread;
+        self.batch.clear();
+        self.batch.extend(batch.iter().map(|request| Request { offset: spread.place(request.offset), ..*request }));
+        self.engine.submit(&self.batch)
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.engine.reap(least, done)
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.engine.reap_until(until, done)
+    }
+}

@@ -1,0 +1,42 @@
+//! Unpacks the corpus of an entry into a folder, or packs a folder into the corpus: `corpus unpack|pack ENTRY FOLDER`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use halfpower_fuzz::{entry, escaped, unescaped};
+
+/// Inputs longer than this are left out of the corpus, which lies in the repository.
+const LONGEST: usize = 2048;
+
+fn unpack(name: &str, folder: &Path) -> io::Result<()> {
+    let entry = entry(name);
+    fs::create_dir_all(folder)?;
+    let kept = entry.corpus.lines().map(unescaped);
+    for (number, input) in (entry.seeds)().into_iter().chain(kept).enumerate() {
+        fs::write(folder.join(format!("{number:05}")), input)?;
+    }
+    Ok(())
+}
+
+fn pack(name: &str, folder: &Path) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for file in fs::read_dir(folder)? {
+        let input = fs::read(file?.path())?;
+        if input.len() <= LONGEST {
+            lines.push(escaped(&input) + "\n");
+        }
+    }
+    lines.sort();
+    lines.dedup();
+    fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(format!("{name}.txt")), lines.concat())
+}
+
+fn main() -> io::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["unpack", name, folder] => unpack(name, folder.as_ref()),
+        ["pack", name, folder] => pack(name, folder.as_ref()),
+        _ => Err(io::Error::other("write `corpus unpack ENTRY FOLDER` or `corpus pack ENTRY FOLDER`")),
+    }
+}

@@ -1,0 +1,37 @@
+//! Reads how much memory this process may lock.
+
+use std::fs;
+
+use rustix::process::{Resource, geteuid, getrlimit};
+
+/// The bit of the right that lifts the limit (`CAP_IPC_LOCK`, <linux/capability.h>).
+const IPC_LOCK: u32 = 14;
+
+/// Bytes that this process may lock (`ulimit -l`); `None` without a limit. The buffers that a ring registers are locked,
+/// and count for all rings of a user together.
+pub fn limit_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // Root without that right, as in most containers, has the limit of everybody.
+    let is_exempt = has_right(&status, IPC_LOCK).unwrap_or_else(|| geteuid().is_root());
+    getrlimit(Resource::Memlock).current.filter(|_| !is_exempt)
+}
+
+/// Whether the process of this `/proc/PID/status` has a right; `None` where that is not told.
+fn has_right(status: &str, bit: u32) -> Option<bool> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    let rights = u64::from_str_radix(line.trim(), 16).ok()?;
+    Some(rights >> bit & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_one_bit_of_those_in_effect() {
+        let status = "CapPrm:\t000001ffffffffff\nCapEff:\t00000000a80425fb\nCapBnd:\t000001ffffffffff\n";
+        assert_eq!(has_right(status, IPC_LOCK), Some(false), "root in a container of the usual kind");
+        assert_eq!(has_right("CapEff:\t0000000000004000\n", IPC_LOCK), Some(true));
+        assert_eq!(has_right("", IPC_LOCK), None);
+    }
+}

@@ -1,0 +1,36 @@
+// Latency by percentile: a line for each cell of the answer, on an axis that gives each further nine the same room.
+// Curves enter, plotly's traces and layout leave, as in charts.js.
+
+'use strict';
+
+(() => {
+  const { span, colour, HOVER, SHAPES } = Charts;
+  const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+  // Each nine is as wide as the one before it.
+  const nines = (share) => -Math.log10(1 - share);
+  const percent = (share) => String(Number((100 * share).toFixed(3)));
+
+  function percentiles(of, key, look, width) {
+    const rows = of.percentiles.filter((row) => row.rw === key);
+    const data = rows.map((row, i) => {
+      const ink = colour(look.steps, i, rows.length);
+      return { name: row.name, mode: 'lines+markers', x: row.points.map(([share]) => nines(share)),
+        y: row.points.map(([, ns]) => ns / 1e3), line: { color: ink, width: 2 },
+        marker: { color: ink, size: 5, symbol: SHAPES[i % SHAPES.length] },
+        customdata: row.points.map(([share, ns]) => `<b>${row.name}</b><br>p${percent(share)}: ${span(ns / 1e3)}`),
+        hovertemplate: HOVER };
+    });
+    const all = rows.flatMap((row) => row.points.map(([, ns]) => ns / 1e3));
+    const x = { range: [0, 4.08], tickvals: TICKS.map(nines), ticktext: TICKS.map((share) => `p${percent(share)}`),
+      gridcolor: look.line, zeroline: false, tickangle: 0 };
+    const chart = Charts.layout(look, x, Charts.logAxis(all, Charts.roundSpan, look, 0.06), 'latency');
+    chart.showlegend = true;
+    chart.legend = { orientation: 'h', x: 0, y: -0.1, yanchor: 'top', font: { size: width < 420 ? 11 : 12, color: look.ink } };
+    chart.margin.b = 36 + 22 * rows.length;
+    chart.height = 300 + 22 * rows.length;
+    return { data, layout: chart };
+  }
+
+  Charts.kinds.percentiles = percentiles;
+})();

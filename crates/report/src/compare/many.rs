@@ -1,0 +1,123 @@
+//! Makes the screen of several studies that are compared with one baseline: for each path a row a study.
+
+use halfpower_analyse::{Comparison, PathComparison, PathSettings};
+use halfpower_text::format::{number, size};
+
+use super::parts::{Part, row};
+use super::terminal::{DIFFERENT, LINES, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
+use crate::terminal::Noun;
+use crate::words::settings::path as path_words;
+use crate::words::{compare, compare_notes};
+
+const ROWS: Noun = Noun("study", "studies");
+/// Columns that a narrow screen may lose: those after the change of the peak.
+const OPTIONAL: usize = 3;
+
+/// The parts of a baseline and two comparisons with it or more, in their order.
+pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
+    let studies = std::iter::once(study(&comparisons[0].a));
+    let studies = studies.chain(comparisons.iter().map(|comparison| study(&comparison.b))).collect();
+    let mut parts = vec![Part::facts(studies, STUDIES), verdicts(comparisons), conditions(comparisons)];
+    parts.extend(comparisons.iter().map(price));
+    parts.extend(paths(comparisons).into_iter().map(|path| throughput(comparisons, path)));
+    parts.push(half_power(comparisons));
+    let note = |comparison: &Comparison| {
+        let of = |note| ("  ! ", format!("{}: {}", comparison.b.letter, compare_notes::sentence(note, comparison)));
+        comparison.notes.iter().map(of).collect::<Vec<_>>()
+    };
+    let notes = comparisons.iter().flat_map(note).collect();
+    parts.push(Part::lines(Some("Before you believe it"), notes, LINES, usize::MAX));
+    parts
+}
+
+fn verdicts(comparisons: &[Comparison]) -> Part {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for comparison in comparisons {
+        let said = compare::verdict(comparison).join(" ");
+        let letter = &comparison.b.letter;
+        let named = said.starts_with(&format!("{letter} is"));
+        lines.push(("", if named { said } else { format!("{letter}: {said}") }));
+    }
+    if comparisons.iter().any(|comparison| comparison.different) {
+        let letter = &comparisons[0].a.letter;
+        let marks = format!(
+            "Changes are from {letter}, the baseline, with 95% intervals;{DIFFERENT} is beyond chance and of practical size."
+        );
+        lines.push(("", marks));
+    }
+    Part::lines(None, lines, LINES, usize::MAX)
+}
+
+/// Every path that any study has in common with the baseline.
+fn paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
+    let mut paths: Vec<PathSettings> = Vec::new();
+    for path in comparisons.iter().flat_map(|comparison| &comparison.paths).map(PathComparison::settings) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// One path: of each study its peak, beside that of the baseline over the same cells, and its mean changes.
+fn throughput(comparisons: &[Comparison], settings: PathSettings) -> Part {
+    let letter = &comparisons[0].a.letter;
+    let mut heading = path_words(settings);
+    heading[..1].make_ascii_uppercase();
+    let columns = [
+        &format!("{heading}, MB/s"),
+        "differ",
+        &format!("peak {letter}"),
+        "peak",
+        "change",
+        "mean change",
+        "p99",
+        "cost",
+    ];
+    let mut rows = vec![row(columns)];
+    let own = |comparison: &Comparison| comparison.paths.iter().position(|path| path.settings() == settings);
+    for (comparison, at) in comparisons.iter().filter_map(|comparison| Some((comparison, own(comparison)?))) {
+        let path = &comparison.paths[at];
+        let or_unknown = |change: Option<_>| change.map_or(UNKNOWN.to_string(), |change| narrow(&change));
+        rows.push(row([
+            &name(comparison),
+            &format!("{} of {}", path.cells_different, path.cells),
+            &number(path.peak_mbps.a),
+            &number(path.peak_mbps.b),
+            &narrow(&path.peak_mbps),
+            &narrow(&path.throughput_mbps),
+            &or_unknown(path.latency_ns_p99),
+            &or_unknown(path.charged_us),
+        ]));
+    }
+    Part::table(rows, &[1, 2, 3], ROWS).with_optional_columns(OPTIONAL)
+}
+
+fn half_power(comparisons: &[Comparison]) -> Part {
+    let letter = &comparisons[0].a.letter;
+    let mut rows = vec![row(["Half power", "path", "deep", &format!("n1/2 {letter}"), "n1/2", "change of n1/2"])];
+    for comparison in comparisons {
+        for half in half_powers(comparison) {
+            let n_half = half.n_half_bytes;
+            rows.push(row([
+                &name(comparison),
+                &path_words(half.settings()),
+                &half.iodepth.to_string(),
+                &n_half.map_or(UNKNOWN.to_string(), |change| size(change.a)),
+                &n_half.map_or(UNKNOWN.to_string(), |change| size(change.b)),
+                &n_half.map_or(UNKNOWN.to_string(), |change| narrow(&change)),
+            ]));
+        }
+    }
+    Part::table(rows, &[2, 3, 4], ROWS)
+}
+
+/// `  B after.halfpower`, the end of a long name.
+fn name(comparison: &Comparison) -> String {
+    const LONGEST: usize = 24;
+    let name = &comparison.b.name;
+    let length = name.chars().count();
+    let end: String = name.chars().skip(length.saturating_sub(LONGEST)).collect();
+    let dots = if length > LONGEST { "..." } else { "" };
+    format!("  {} {dots}{end}", comparison.b.letter)
+}

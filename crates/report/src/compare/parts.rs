@@ -1,0 +1,252 @@
+//! Lays out the parts of a comparison: on a screen, or as Markdown.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::Style;
+use crate::terminal::Noun;
+
+/// Narrowest and widest text that is folded to the terminal.
+const WIDTH: (usize, usize) = (40, 120);
+
+/// A heading with lines or a table, which a screen may cut short.
+pub(super) struct Part {
+    heading: Option<String>,
+    body: Body,
+    /// Sentences below a table.
+    after: Vec<String>,
+    noun: Noun,
+    /// Lines that a screen shows at least.
+    least: usize,
+}
+
+enum Body {
+    /// Each on one line, which a narrow screen cuts.
+    Facts(Vec<String>),
+    /// Each with what leads it, below which its further lines are indented.
+    Lines(Vec<(&'static str, String)>),
+    /// The first row is the heading.
+    Table { rows: Vec<Vec<String>>, right: Vec<usize>, optional: usize },
+}
+
+/// A part as lines of a screen.
+struct Folded {
+    heading: Option<String>,
+    lines: Vec<String>,
+    shown: usize,
+    least: usize,
+    noun: Noun,
+}
+
+impl Part {
+    /// Facts without a heading, a line each.
+    pub fn facts(facts: Vec<String>, noun: Noun) -> Self {
+        Self { heading: None, least: facts.len(), body: Body::Facts(facts), after: Vec::new(), noun }
+    }
+
+    /// Lines, each with what leads it.
+    pub fn lines(heading: Option<&str>, lines: Vec<(&'static str, String)>, noun: Noun, least: usize) -> Self {
+        Self { heading: heading.map(str::to_string), body: Body::Lines(lines), after: Vec::new(), noun, least }
+    }
+
+    /// A table whose first row is its heading; `right` are the columns of numbers.
+    pub fn table(rows: Vec<Vec<String>>, right: &[usize], noun: Noun) -> Self {
+        let body = Body::Table { rows, right: right.to_vec(), optional: 0 };
+        Self { heading: None, body, after: Vec::new(), noun, least: 2 }
+    }
+
+    /// The same; a screen that is too narrow drops so many of its last columns.
+    pub fn with_optional_columns(mut self, count: usize) -> Self {
+        if let Body::Table { optional, .. } = &mut self.body {
+            *optional = count;
+        }
+        self
+    }
+
+    /// The same with sentences below, never cut.
+    pub fn with_sentences(self, after: Vec<String>) -> Self {
+        Self { after, least: usize::MAX, ..self }
+    }
+
+    fn is_empty(&self) -> bool {
+        match &self.body {
+            Body::Facts(facts) => facts.is_empty(),
+            Body::Lines(lines) => lines.is_empty(),
+            Body::Table { rows, .. } => rows.len() < 2 && self.after.is_empty(),
+        }
+    }
+
+    fn folded(&self, width: usize) -> Folded {
+        let (heading, mut lines) = match &self.body {
+            Body::Facts(facts) => (None, facts.clone()),
+            Body::Lines(lines) => {
+                let lines = lines.iter().flat_map(|(lead, text)| folded(lead, text, width));
+                (self.heading.clone(), lines.collect::<Vec<String>>())
+            }
+            Body::Table { rows, right, optional } => {
+                let mut lines = fitted(rows, right, *optional, width).into_iter();
+                (lines.next(), lines.collect())
+            }
+        };
+        lines.extend(self.after.iter().flat_map(|sentence| folded("  ", sentence, width)));
+        Folded { heading, shown: lines.len(), least: self.least.min(lines.len()), lines, noun: self.noun }
+    }
+
+    fn markdown(&self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.heading.iter().try_for_each(|heading| write!(out, "### {heading}\n\n"))?;
+        match &self.body {
+            Body::Facts(facts) => facts.iter().try_for_each(|fact| writeln!(out, "- {fact}"))?,
+            Body::Lines(lines) => {
+                lines.iter().try_for_each(|(lead, text)| writeln!(out, "{}{text}", item(lead)))?;
+            }
+            Body::Table { rows, right, .. } => {
+                let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+                let rule: Vec<&str> = (0..columns).map(|at| if right.contains(&at) { "---:" } else { "---" }).collect();
+                let cells =
+                    |row: &[String]| row.iter().map(|cell| escaped(cell.trim())).collect::<Vec<_>>().join(" | ");
+                writeln!(out, "| {} |\n| {} |", cells(&rows[0]), rule.join(" | "))?;
+                rows[1..].iter().try_for_each(|row| writeln!(out, "| {} |", cells(row)))?;
+            }
+        }
+        self.after.iter().try_for_each(|sentence| write!(out, "\n{sentence}\n"))
+    }
+}
+
+impl Folded {
+    fn height(&self) -> usize {
+        1 + usize::from(self.heading.is_some()) + self.shown + usize::from(self.shown < self.lines.len())
+    }
+
+    fn print(&self, width: usize, colour: bool, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        if let Some(heading) = &self.heading {
+            let heading = cut(heading, width);
+            if colour { writeln!(out, "\x1b[1m{heading}\x1b[0m")? } else { writeln!(out, "{heading}")? }
+        }
+        for line in &self.lines[..self.shown] {
+            writeln!(out, "{}", cut(line, width))?;
+        }
+        match self.lines.len() - self.shown {
+            0 => Ok(()),
+            hidden => writeln!(out, "{}", cut(&self.noun.more(hidden), width)),
+        }
+    }
+}
+
+/// Prints the parts, on `most` lines at most unless what each shows at least is longer.
+pub(super) fn print(parts: &[Part], most: usize, style: &Style, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let width = style.width.clamp(WIDTH.0, WIDTH.1);
+    let mut parts: Vec<Folded> = parts.iter().filter(|part| !part.is_empty()).map(|part| part.folded(width)).collect();
+    for at in (0..parts.len()).rev() {
+        while parts.iter().map(Folded::height).sum::<usize>() > most.saturating_add(1)
+            && parts[at].shown > parts[at].least
+        {
+            parts[at].shown -= 1;
+        }
+    }
+    let mut first = true;
+    for part in &parts {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        part.print(width, style.colour, out)?;
+    }
+    Ok(())
+}
+
+/// Prints the parts whole, as GitHub's Markdown.
+pub(super) fn print_markdown(parts: &[Part], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let mut first = true;
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        if !std::mem::take(&mut first) {
+            writeln!(out)?;
+        }
+        part.markdown(out)?;
+    }
+    Ok(())
+}
+
+/// A row of a table.
+pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_string).to_vec()
+}
+
+/// The lines of a table, of as many columns as fit; `optional` ones at the end may go.
+fn fitted(rows: &[Vec<String>], right: &[usize], optional: usize, width: usize) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let with = |columns: usize| {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().take(columns).cloned().collect()).collect();
+        laid_out(rows, right)
+    };
+    let fits = |lines: &Vec<String>| lines.iter().all(|line| line.chars().count() <= width);
+    (columns - optional..columns)
+        .rev()
+        .map(|fewer| fewer + 1)
+        .map(with)
+        .find(fits)
+        .unwrap_or_else(|| with(columns - optional))
+}
+
+fn laid_out(rows: Vec<Vec<String>>, right: &[usize]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
+    table.add_rows(rows);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if right.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_string()).collect()
+}
+
+/// What makes a line an item of a list, or of the list within it.
+fn item(lead: &str) -> &'static str {
+    if lead.trim().is_empty() && lead.len() > 2 { "  - " } else { "- " }
+}
+
+/// A cell of a table in Markdown.
+fn escaped(cell: &str) -> String {
+    cell.replace('|', "\\|").replace('*', "\\*")
+}
+
+/// The first `width` characters, the last of them three dots where something is lost.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    let head: String = text.chars().take(width - 3).collect();
+    format!("{}...", head.trim_end())
+}
+
+/// Lines of at most `width` characters, those after the first indented as far as `lead` is long.
+fn folded(lead: &str, text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![lead.to_string()];
+    let indent = lead.chars().count();
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one was put in");
+        let length = line.chars().count();
+        if length > indent && length + 1 + word.chars().count() > width {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        } else {
+            let space = if length > indent { " " } else { "" };
+            line.push_str(&format!("{space}{word}"));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_screen_loses_optional_columns_and_no_others() {
+        let rows = || vec![row(["what", "first", "second", "third"]), row(["x", "1", "2", "3"])];
+        let shown = |width| fitted(&rows(), &[], 2, width)[0].clone();
+        assert_eq!(shown(40), "what  first  second  third");
+        assert_eq!(shown(20), "what  first  second");
+        assert_eq!(shown(12), "what  first");
+        assert_eq!(shown(5), "what  first");
+    }
+}

@@ -1,0 +1,296 @@
+//! Draws the one chart of the first screen: throughput against block size on a linear scale, with a depth to choose.
+//!
+//! The chart is SVG and text in places by percent, so it is there at once, without script and at any width. The line of
+//! the chosen depth has its 95% interval, its half power and its figures; those of other depths stand behind it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use halfpower_analyse::{CellFinding, CellSettings, Curve, Interval, Sureness};
+use halfpower_experiments::StudyFindings;
+use halfpower_spec::Direction;
+use halfpower_text::format::{number, size};
+use maud::{Markup, html};
+
+use crate::html::format::{heading, path_words};
+use crate::html::linear_scale::LinearScale;
+
+/// How far above the fastest cell that can be believed a value may lie before it is cut off.
+const CLIP: f64 = 1.3;
+/// How far above that an advertised peak may lie and still be on the scale.
+const PAP_IN_SIGHT: f64 = 2.0;
+/// Free share of the width at either end.
+const MARGIN: f64 = 0.04;
+/// Most labels below a chart on a narrow screen.
+const NARROW_LABELS: usize = 5;
+
+/// The lines of one path.
+struct PathChart<'a> {
+    rw: Direction,
+    words: String,
+    /// Depth that is chosen at first.
+    iodepth: u32,
+    lines: Vec<DepthLine<'a>>,
+    sizes: Vec<u64>,
+    scale: LinearScale,
+    pap_mbps: Option<f64>,
+}
+
+/// The cells of one depth by block size.
+struct DepthLine<'a> {
+    iodepth: u32,
+    cells: Vec<&'a CellFinding>,
+    curve: Option<&'a Curve>,
+}
+
+/// The chart, and the styles that show the chosen lines; both empty where no block size was walked.
+pub(crate) fn first_chart(study: &StudyFindings) -> (Markup, String) {
+    let charts: Vec<PathChart> = Direction::ALL.iter().filter_map(|rw| path_chart(study, *rw)).collect();
+    if charts.is_empty() {
+        return (html! {}, String::new());
+    }
+    let markup = html! {
+        figure.first-chart {
+            figcaption {
+                "Throughput by block size"
+                @if charts.len() == 1 { ", " (charts[0].words) "s" }
+            }
+            @for (place, chart) in charts.iter().enumerate() {
+                input.way.shut type="radio" name="way" id={ "way-" (chart.rw) } checked[place == 0];
+            }
+            div.ways.shut[charts.len() == 1] {
+                @for chart in &charts { label for={ "way-" (chart.rw) } { (heading(&chart.words)) "s" } }
+            }
+            @for chart in &charts { (panel(chart)) }
+        }
+    };
+    (markup, charts.iter().map(styles).collect())
+}
+
+/// The path of the fastest cell of a direction, at its number of threads.
+fn path_chart(study: &StudyFindings, rw: Direction) -> Option<PathChart<'_>> {
+    let fastest = study.summary.how_fast.iter().rev().find(|row| row.cell.rw == rw)?.cell;
+    let is_shown = |cell: &&CellFinding| {
+        CellSettings::of(cell).path() == fastest.path() && cell.threads == fastest.threads && cell.mbps.value > 0.0
+    };
+    let cells: Vec<&CellFinding> = study.cells.iter().filter(is_shown).collect();
+    let sizes: BTreeSet<u64> = cells.iter().map(|cell| cell.bs_bytes).collect();
+    if sizes.len() < 2 {
+        return None;
+    }
+    let curve_at = |iodepth: u32| {
+        study.curves.iter().find(|curve| {
+            (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (fastest.pattern, rw, fastest.cache, iodepth)
+        })
+    };
+    let depths: BTreeSet<u32> = cells.iter().map(|cell| cell.iodepth).collect();
+    let line = |iodepth: u32| {
+        let mut own: Vec<&CellFinding> = cells.iter().copied().filter(|cell| cell.iodepth == iodepth).collect();
+        own.sort_by_key(|cell| cell.bs_bytes);
+        own.dedup_by_key(|cell| cell.bs_bytes);
+        DepthLine { iodepth, cells: own, curve: curve_at(iodepth) }
+    };
+    let lines: Vec<DepthLine> = depths.into_iter().map(line).collect();
+    let pap_mbps = lines
+        .iter()
+        .filter_map(|line| line.curve)
+        .find_map(|c| Some(c.peak_mbps / c.rap_over_pap.filter(|r| *r > 0.0)?));
+    Some(PathChart {
+        rw,
+        words: path_words(fastest.pattern, fastest.cache, rw),
+        iodepth: fastest.iodepth,
+        scale: scale(&cells, pap_mbps),
+        sizes: sizes.into_iter().collect(),
+        lines,
+        pap_mbps,
+    })
+}
+
+/// The axis that holds what is not far above all that can be believed, and an advertised peak that is not far above it.
+fn scale(cells: &[&CellFinding], pap_mbps: Option<f64>) -> LinearScale {
+    let highest = |some: &dyn Fn(&CellFinding) -> bool| {
+        cells.iter().filter(|cell| some(cell)).map(|cell| cell.mbps.value).fold(0.0, f64::max)
+    };
+    let believed = highest(&|cell| cell.usable() && cell.run_mbps.len() > 1 && is_known(cell));
+    let limit = if believed > 0.0 { believed * CLIP } else { f64::INFINITY };
+    let shown = highest(&|cell| cell.mbps.value <= limit);
+    let pap = pap_mbps.filter(|pap| *pap <= PAP_IN_SIGHT * shown).unwrap_or(0.0);
+    LinearScale::up_to(shown.max(pap))
+}
+
+fn is_known(cell: &CellFinding) -> bool {
+    Sureness::of(&cell.mbps, cell.run_mbps.len(), None).is_known()
+}
+
+impl PathChart<'_> {
+    /// Where a block size stands across, in percent.
+    fn x(&self, bs_bytes: u64) -> f64 {
+        let at = |bytes: u64| (bytes as f64).log2();
+        let (first, last) = (at(self.sizes[0]), at(self.sizes[self.sizes.len() - 1]));
+        100.0 * (MARGIN + (1.0 - 2.0 * MARGIN) * (at(bs_bytes) - first) / (last - first))
+    }
+
+    fn chosen(&self) -> usize {
+        self.lines.iter().position(|line| line.iodepth == self.iodepth).unwrap_or(0)
+    }
+}
+
+/// What shows a panel and, in it, the chosen line.
+fn styles(chart: &PathChart) -> String {
+    let rw = chart.rw;
+    let mut css = format!(
+        "#way-{rw}:checked~.panel-{rw}{{display:block}}#way-{rw}:checked~.ways [for=way-{rw}]{{{CHOSEN}}}\
+         #way-{rw}:focus-visible~.ways [for=way-{rw}]{{{FOCUS}}}"
+    );
+    for line in &chart.lines {
+        let id = format!("{rw}-{}", line.iodepth);
+        let _ = write!(
+            css,
+            "#{id}:checked~.stage .of-{id}{{display:block}}#{id}:checked~.stage .line-{id}{{{LINE}}}\
+             #{id}:checked~.picks [for={id}]{{{CHOSEN}}}#{id}:focus-visible~.picks [for={id}]{{{FOCUS}}}"
+        );
+    }
+    css
+}
+
+const CHOSEN: &str = "color:var(--card);background:var(--accent);border-color:var(--accent)";
+const FOCUS: &str = "outline:2px solid var(--accent);outline-offset:2px";
+const LINE: &str = "stroke:var(--accent);stroke-width:2.5;opacity:1";
+
+fn panel(chart: &PathChart) -> Markup {
+    let (rw, chosen) = (chart.rw, chart.chosen());
+    let id = |line: &DepthLine| format!("{rw}-{}", line.iodepth);
+    html! {
+        fieldset.panel.{ "panel-" (rw) } {
+            legend.shut { "Depth of " (chart.words) "s" }
+            @for (place, line) in chart.lines.iter().enumerate() {
+                input.pick.shut type="radio" name={ "depth-" (rw) } id=(id(line)) checked[place == chosen];
+            }
+            div.picks {
+                span { "Depth" }
+                @for line in &chart.lines { label for=(id(line)) { (line.iodepth) } }
+            }
+            div.stage {
+                div.unit { "MB/s" }
+                (ground(chart))
+                div.plane {
+                    svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden="true" {
+                        @for line in &chart.lines { (ribbon(chart, line, &id(line))) }
+                        @for line in &chart.lines {
+                            polyline.line.{ "line-" (id(line)) } points=(points(chart, line)) {}
+                        }
+                    }
+                    @if let Some(pap) = chart.pap_mbps { (pap_rule(chart, pap)) }
+                    @for line in &chart.lines { (marks(chart, line, &id(line))) }
+                }
+            }
+        }
+    }
+}
+
+/// Grid, figures at the left and block sizes below.
+fn ground(chart: &PathChart) -> Markup {
+    let every = chart.sizes.len().div_ceil(NARROW_LABELS);
+    html! {
+        div.ground aria-hidden="true" {
+            @for tick in chart.scale.ticks() {
+                div.rule style={ "top:" (percent(chart.scale.percent(tick))) } {
+                    span { @if tick == 0.0 { "0" } @else if tick < 10.0 { (tick) } @else { (halfpower_text::format::thousands(tick)) } }
+                }
+            }
+            @for (place, bs) in chart.sizes.iter().enumerate() {
+                div.size.spare[place % every > 0] style={ "left:" (percent(chart.x(*bs))) } { (size(*bs as f64)) }
+            }
+        }
+    }
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.2}%")
+}
+
+/// A place on the plane of 1,000 by 1,000.
+fn place(chart: &PathChart, bs_bytes: u64, mbps: f64) -> String {
+    format!("{:.0},{:.0}", 10.0 * chart.x(bs_bytes), 10.0 * chart.scale.percent(mbps))
+}
+
+fn points(chart: &PathChart, line: &DepthLine) -> String {
+    line.cells.iter().map(|cell| place(chart, cell.bs_bytes, cell.mbps.value)).collect::<Vec<_>>().join(" ")
+}
+
+/// The 95% intervals along a line, where neighbours both have one that means something.
+fn ribbon(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
+    let stretches = line.cells.chunk_by(|one, other| is_known(one) == is_known(other));
+    let around = |cells: &[&CellFinding]| {
+        let edge = |cell: &CellFinding, end: fn(&Interval) -> f64| place(chart, cell.bs_bytes, end(&cell.mbps));
+        let upper = cells.iter().map(|cell| edge(cell, |mbps| mbps.high));
+        let lower = cells.iter().rev().map(|cell| edge(cell, |mbps| mbps.low));
+        upper.chain(lower).collect::<Vec<_>>().join(" ")
+    };
+    html! {
+        @for cells in stretches.filter(|cells| is_known(cells[0])) {
+            // A cell between two without an interval has a bar of its own.
+            polygon.ribbon.chosen.alone[cells.len() == 1].{ "of-" (id) } points=(around(cells)) {}
+        }
+    }
+}
+
+/// The narrowest advertised peak: a rule, or where it lies far above the scale, a word at its upper end.
+fn pap_rule(chart: &PathChart, pap: f64) -> Markup {
+    let beyond = chart.scale.is_beyond(pap);
+    let words = format!("PAP {} MB/s{}", number(pap), if beyond { ", above this scale" } else { "" });
+    html! { div.pap.beyond[beyond] style={ "top:" (percent(chart.scale.percent(pap))) } { span { (words) } } }
+}
+
+/// What stands at the chosen line: a mark for each cell, its peak, and its half power.
+fn marks(chart: &PathChart, line: &DepthLine, id: &str) -> Markup {
+    let clipped: Vec<String> = line
+        .cells
+        .iter()
+        .filter(|cell| chart.scale.is_beyond(cell.mbps.value))
+        .map(|cell| format!("{} at {}", rate(cell), size(cell.bs_bytes as f64)))
+        .collect();
+    html! {
+        div.marks.chosen.{ "of-" (id) } {
+            @if let Some(curve) = line.curve { (half_power(chart, curve)) }
+            @for cell in &line.cells {
+                @let (x, y) = (chart.x(cell.bs_bytes), chart.scale.percent(cell.mbps.value));
+                i.mark.clipped[chart.scale.is_beyond(cell.mbps.value)].open[!cell.steady || cell.cached]
+                    style={ "left:" (percent(x)) ";top:" (percent(y)) } title=(told(cell)) {}
+            }
+            @if !clipped.is_empty() { p.cut { "\u{25b2} above the scale: " (clipped.join(", ")) } }
+        }
+    }
+}
+
+fn half_power(chart: &PathChart, curve: &Curve) -> Markup {
+    let half = curve.peak_mbps / 2.0;
+    let (x, y) = (chart.x(curve.half_power_bs_bytes), chart.scale.percent(half));
+    let from = size(curve.half_power_bs_bytes as f64);
+    let or_less = if curve.half_power_bracketed { "" } else { " or less" };
+    html! {
+        @if chart.sizes.first().is_some_and(|first| curve.half_power_bs_bytes >= *first) {
+            div.half style={ "top:" (percent(y)) } {
+                span { "half power: " (number(half)) " MB/s" span.spare { " from " (from) (or_less) } }
+            }
+            @if curve.half_power_bracketed { div.drop style={ "left:" (percent(x)) ";top:" (percent(y)) } {} }
+        }
+    }
+}
+
+fn rate(cell: &CellFinding) -> String {
+    format!("{} MB/s", number(cell.mbps.value))
+}
+
+/// A cell in a line.
+fn told(cell: &CellFinding) -> String {
+    let sureness = Sureness::of(&cell.mbps, cell.run_mbps.len(), None);
+    let reach = match sureness {
+        Sureness::Unknown { .. } => ", runs differ too much".to_string(),
+        known => format!(" {}", crate::words::first_screen::reach(&known)),
+    };
+    let steady = if cell.steady { "" } else { ", not steady" };
+    let cached = if cell.cached { ", answered by a cache" } else { "" };
+    let runs = crate::words::settings::count(cell.runs, "run");
+    format!("{}, {} deep: {}{reach}, {runs}{steady}{cached}", size(cell.bs_bytes as f64), cell.iodepth, rate(cell))
+}

@@ -1,0 +1,126 @@
+//! Shows how fast in tiles: small requests and the most bytes, reads and writes apart.
+
+use halfpower_analyse::{CellRate, RateRole, RateRow, Sureness};
+use halfpower_experiments::StudyFindings;
+use halfpower_spec::{Direction, Pattern};
+use halfpower_text::format::{number, size, thousands, time_ns};
+use maud::{Markup, html};
+
+use crate::html::format::heading;
+use crate::words::{first_screen, settings::count};
+
+/// A figure: what it is, its value and unit, and what it holds for.
+pub(crate) fn tile(what: &str, value: &str, unit: &str, about: &str) -> Markup {
+    html! {
+        div.tile {
+            p.what { (what) }
+            p.value { (value) @if !unit.is_empty() { " " span { (unit) } } }
+            p.about { (about) }
+        }
+    }
+}
+
+/// The tiles of the first screen; what was not measured takes none.
+pub(crate) fn tiles(study: &StudyFindings) -> Markup {
+    let rows = &study.summary.how_fast;
+    let of = |rw: Direction, role: RateRole| rows.iter().find(|row| row.cell.rw == rw && row.role == role);
+    let small = Direction::ALL.iter().filter_map(|rw| {
+        let alone = of(*rw, RateRole::SmallAlone);
+        let shown = of(*rw, RateRole::SmallDeep).or(alone)?;
+        Some(small_tile(shown, alone.filter(|alone| alone.cell != shown.cell)))
+    });
+    let best = Direction::ALL.iter().filter_map(|rw| of(*rw, RateRole::Best)).map(best_tile);
+    let all: Vec<Markup> = small.chain(best).collect();
+    let alone = rows.iter().any(|row| row.rate.sureness == Sureness::SingleRun);
+    html! {
+        @if !all.is_empty() { div.tiles.rates { @for tile in &all { (tile) } } }
+        @if let Some(missing) = missing(study) { p.missing { (missing) } }
+        @if let Some(witness) = first_screen::witness(&study.headline) { p.missing { (heading(&witness)) "." } }
+        @if alone { p.missing { "\u{b1}? a single run: nothing tells how far it is off." } }
+    }
+}
+
+/// Says which direction has no tile.
+fn missing(study: &StudyFindings) -> Option<String> {
+    let there = |rw: &&Direction| study.summary.how_fast.iter().any(|row| row.cell.rw == **rw);
+    match Direction::ALL.iter().filter(there).collect::<Vec<_>>()[..] {
+        [] => Some("How fast is not known: no run moved bytes without errors and without a cache.".to_string()),
+        [Direction::Read] => Some("Writes were not measured.".to_string()),
+        [Direction::Write] => Some("Reads were not measured.".to_string()),
+        _ => None,
+    }
+}
+
+fn small_tile(row: &RateRow, alone: Option<&RateRow>) -> Markup {
+    let iops = |rate: &CellRate| (thousands(rate.iops.value), "IOPS");
+    let pattern = if row.cell.pattern == Pattern::Random { "Random" } else { "Sequential" };
+    let what = format!("{pattern} {}s, {}", row.cell.rw, size(row.cell.bs_bytes as f64));
+    let more = html! {
+        @if let Some(alone) = alone {
+            p { (first_screen::depth(&alone.cell)) ": " (brief(&alone.rate, &iops)) ", " (latency(&alone.rate)) }
+        }
+        @if let Some(durable) = &row.durable { p { "each durable: " (brief(durable, &iops)) ", " (latency(durable)) } }
+    };
+    rate_tile(&what, row, &iops, &first_screen::depth(&row.cell), more)
+}
+
+fn best_tile(row: &RateRow) -> Markup {
+    let mbps = |rate: &CellRate| (number(rate.mbps.value), "MB/s");
+    let what = format!("Fastest {}s, {}", row.cell.rw, size(row.cell.bs_bytes as f64));
+    let path = heading(&first_screen::row_name(&row.cell).replace("seq.", "sequential"));
+    let settings = format!("{path}, {}", first_screen::depth(&row.cell));
+    let more = html! {
+        @if let Some(durable) = &row.durable {
+            p { "accepted; each durable: " b { (brief(durable, &mbps)) } }
+        }
+    };
+    rate_tile(&what, row, &mbps, &settings, more)
+}
+
+/// Value and unit of a rate.
+type Figure<'a> = &'a dyn Fn(&CellRate) -> (String, &'static str);
+
+fn rate_tile(what: &str, row: &RateRow, figure: Figure, settings: &str, more: Markup) -> Markup {
+    let (value, unit) = figure(&row.rate);
+    html! {
+        div.tile {
+            p.what { (what) }
+            @if row.rate.sureness.is_known() {
+                p.value { (value) " " span { (unit) " " (first_screen::reach(&row.rate.sureness)) } }
+            } @else {
+                p.value.unknown { "not known" }
+            }
+            div.about {
+                p { b { (latency(&row.rate)) } }
+                p { (settings) ", " (count(row.rate.runs, "run")) (doubt(&row.rate)) }
+                (more)
+            }
+        }
+    }
+}
+
+/// Such as `18,804 IOPS ±26%`.
+fn brief(rate: &CellRate, figure: Figure) -> String {
+    if !rate.sureness.is_known() {
+        return "not known".to_string();
+    }
+    let (value, unit) = figure(rate);
+    format!("{value} {unit} {}", first_screen::reach(&rate.sureness))
+}
+
+fn latency(rate: &CellRate) -> String {
+    let told = |ns: Option<u64>| ns.map_or("unknown".to_string(), |ns| time_ns(ns as f64));
+    format!("p50 {}, p99 {}", told(rate.latency_ns_p50), told(rate.latency_ns_p99))
+}
+
+/// What stands against a rate, after its settings.
+fn doubt(rate: &CellRate) -> String {
+    let unsteady = if rate.steady { "" } else { "; not steady within them" };
+    match rate.sureness {
+        Sureness::Unknown { more_seconds: Some(seconds) } => {
+            format!("{unsteady}; needs about {} more", first_screen::about(seconds))
+        }
+        Sureness::Unknown { more_seconds: None } => format!("{unsteady}; they differ too much"),
+        Sureness::SingleRun | Sureness::Within { .. } => unsteady.to_string(),
+    }
+}

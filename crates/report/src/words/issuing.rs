@@ -1,0 +1,60 @@
+//! Says what each part of issuing brings and costs, in the cells of a table.
+
+use halfpower_analyse::{Interval, PathSettings};
+use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, issuing_part};
+use halfpower_spec::{Bytes, Cache};
+use halfpower_text::{format, path_words};
+
+use crate::words::settings::capitalised;
+
+/// Heading of the table.
+pub(crate) const HEADING: &str = "What issuing costs and brings";
+
+/// The largest block whose rate is told in requests a second.
+const SMALL: Bytes = Bytes(16 << 10);
+
+/// The requests: `Random direct read, 4 KiB, 32 deep`.
+pub(crate) fn work(found: &IssuingChange) -> String {
+    let path = PathSettings { pattern: found.pattern, rw: found.rw, cache: Cache::Device };
+    let words = path_words(path.pattern, path.cache, path.rw);
+    format!("{}, {}, {} deep", capitalised(&words), format::size(found.bs_bytes as f64), found.iodepth)
+}
+
+/// What is otherwise.
+pub(crate) fn part(found: &IssuingChange) -> String {
+    match found.change {
+        IssuingPart::Batch(0) => "all in one call".to_string(),
+        part => issuing_part(part),
+    }
+}
+
+/// The rate without it and with it.
+pub(crate) fn rates(found: &IssuingChange) -> [String; 2] {
+    let rate = |iops: &Interval, mbps: &Interval| match Bytes(found.bs_bytes) <= SMALL {
+        true => format::iops(iops.value),
+        false => format::mbps(mbps.value),
+    };
+    [rate(&found.without_iops, &found.without_mbps), rate(&found.with_iops, &found.with_mbps)]
+}
+
+/// What it brings: `+12% ±3%`, or that chance and effect cannot be told apart.
+pub(crate) fn brings(times: Option<&RatioFinding>) -> String {
+    let Some(RatioFinding { interval, verdict }) = times else { return "unknown".to_string() };
+    let change = format!("{:+.0}%", (interval.value - 1.0) * 100.0);
+    let half = (interval.high - interval.low) / 2.0 * 100.0;
+    match verdict {
+        RatioVerdict::SingleRuns => format!("{change} (one run)"),
+        RatioVerdict::Unclear => format!("unclear (±{half:.0}%)"),
+        RatioVerdict::Alike | RatioVerdict::More | RatioVerdict::Less => format!("{change} ±{half:.0}%"),
+    }
+}
+
+/// What a request costs without it and with it, by both bounds: `4.6 to 9.1 µs`.
+pub(crate) fn costs(found: &IssuingChange) -> [String; 2] {
+    [found.without_us, found.with_us].map(|(charged_us, soaker_us)| match soaker_us {
+        Some(soaker_us) if soaker_us > charged_us => {
+            format!("{} to {} µs", format::two_digits(charged_us), format::two_digits(soaker_us))
+        }
+        _ => format!("{} µs", format::two_digits(charged_us)),
+    })
+}

@@ -1,0 +1,210 @@
+//! Checks the first screen of the page: it says what the terminal says, lies on one screen, and its buttons work.
+
+use halfpower_analyse::{HeadlineDoubt, Interval, ThreadLimit, ThreadScaling, ThreadStep};
+use halfpower_experiments::{ExperimentSection, StudyFindings};
+use halfpower_record::Record;
+use halfpower_spec::Experiment;
+use serde_json::Value;
+
+use crate::chromium::Chromium;
+use crate::sample_report::sample;
+use crate::screens::quiet_study;
+
+/// Lower end of the first screen, in pixels.
+const SCREEN_PX: f64 = 900.0;
+/// Most pages of a print.
+const PAGES: usize = 10;
+
+fn page(study: &StudyFindings, records: &[Record]) -> String {
+    let mut out = Vec::new();
+    halfpower_report::html(study, records, "halfpower study", &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The words of the first screen, without markup.
+fn answer(page: &str) -> String {
+    let from = page.find("<section id=\"answer\">").unwrap();
+    let part = &page[from..from + page[from..].find("<div class=\"below\">").unwrap()];
+    let mut text = String::new();
+    for piece in part.split('<') {
+        let (tag, words) = piece.split_once('>').unwrap_or(("", piece));
+        let inline =
+            ["b", "/b", "span", "/span", "code", "/code"].iter().any(|name| tag.split(' ').next() == Some(name));
+        text.push_str(if inline { "" } else { "\n" });
+        text.push_str(words);
+    }
+    text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"")
+}
+
+/// The lines of a section of the terminal's screen.
+fn section<'a>(screen: &'a str, heading: &str) -> Vec<&'a str> {
+    let lines = screen.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+    lines.take_while(|line| !line.is_empty()).collect()
+}
+
+/// The page has the state, the rates, what stops each direction and the settings that `screen` has.
+pub fn assert_page_agrees(state: &str, study: &StudyFindings, screen: &str) {
+    let text = answer(&page(study, &[]));
+    let says = |words: &str| assert!(text.contains(words), "the page lacks {words:?}, which the terminal has:\n{text}");
+    says(state);
+    for line in section(screen, "WHAT STOPS IT") {
+        says(line.trim_start().split_once("  ").unwrap().1.trim_start());
+    }
+    for line in section(screen, "HOW FAST") {
+        let unit = ["IOPS", "MB/s"].iter().filter_map(|unit| line.find(unit).map(|at| (at, unit))).min();
+        let Some((at, unit)) = unit else { continue };
+        let figure = line[..at].trim_end().rsplit("  ").next().unwrap();
+        says(&format!("{} {unit}", figure.trim()));
+    }
+    for line in section(screen, "WHAT TO SET").iter().filter(|line| line.matches("  ").count() > 1) {
+        line.trim().split("  ").map(str::trim).filter(|part| !part.is_empty()).skip(1).for_each(says);
+    }
+    let known = ["0%)", "-2,"];
+    assert!(!known.iter().any(|open| text.contains(open)), "{text}");
+}
+
+#[test]
+fn doubts_and_threads_are_on_the_page_as_on_the_screen() {
+    let (mut study, records) = quiet_study();
+    let text = answer(&page(&study, &records));
+    assert!(!text.contains("ay be a cache's") && !text.contains("Threads"), "{text}");
+    study.findings.headline.iter_mut().for_each(|headline| headline.doubts = vec![HeadlineDoubt::GuestsHost]);
+    let cell = study.headline[0].cell;
+    let step = |threads: u32| ThreadStep { threads, mbps: Interval::exact(100.0), iops: 25_000.0, busy_share: 0.5 };
+    let scaling = ThreadScaling { cell, steps: vec![step(cell.threads)], limit: ThreadLimit::Device };
+    study.findings.threads.push(scaling);
+    let text = answer(&page(&study, &records));
+    assert!(text.contains("May be a cache's: the host of this virtual machine"), "{text}");
+    assert!(text.contains("Threads") && text.contains("no more than 1 are needed for 25,000 IOPS"), "{text}");
+}
+
+/// Opens what a reader would, and tells what came of it.
+const PROBE: &str = r##"<script>
+const wait = setInterval(async () => {
+  const root = document.documentElement;
+  if (root.dataset.ready !== 'yes') return;
+  clearInterval(wait);
+  const settled = (ms = 200) => new Promise((resume) => setTimeout(resume, ms));
+  await settled();
+  const bottom = (what) => Math.max(0, ...[...document.querySelectorAll(what)].map((one) => one.getBoundingClientRect().bottom));
+  const told = { drawn_at_first: Number(root.dataset.charts), overflow: root.scrollWidth - root.clientWidth,
+    bottoms: Object.fromEntries(['.state', '.tiles', '.first-chart', '.stops', '.setting', '.worst']
+      .map((what) => [what, bottom(what)])),
+    state: document.querySelector('.state strong').textContent };
+  const shown = () => [...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).map((panel) => ({
+    marks: [...panel.querySelectorAll('.marks')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.querySelectorAll('.mark').length),
+    ribbons: [...panel.querySelectorAll('.ribbon')].filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.getAttribute('class').split('of-')[1]),
+  }));
+  told.chart = [shown()];
+  document.querySelectorAll('.panel')[0]?.querySelectorAll('.picks label')[0]?.click();
+  told.chart.push(shown());
+  document.querySelectorAll('.ways label')[1]?.click();
+  told.chart.push(shown());
+  const copied = [];
+  Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied.push(text); } }, configurable: true });
+  // The word goes back after a while; every word that the button ever has is kept.
+  const said = [];
+  const first = document.querySelector('.setting button');
+  if (first) new MutationObserver(() => said.push(first.textContent)).observe(first, { childList: true });
+  for (const button of document.querySelectorAll('.setting button')) { button.click(); await settled(20); }
+  told.copied = copied;
+  told.said = said[0];
+  const opened = [];
+  for (const link of document.querySelectorAll('.contents a:not([href="#answer"])')) {
+    document.querySelectorAll('details.fold').forEach((fold) => { fold.open = false; });
+    link.click();
+    await settled(30);
+    opened.push([link.hash.slice(1), [...document.querySelectorAll('details.fold[open] > .inside')].map((one) => one.id).join()]);
+  }
+  told.opened = opened;
+  document.querySelectorAll('details.fold').forEach((fold) => { fold.open = false; });
+  location.hash = '#def-pap';
+  await settled();
+  told.of_address = [...document.querySelectorAll('details.fold[open] > .inside')].map((one) => one.id).join();
+  document.querySelectorAll('details').forEach((fold) => { fold.open = true; });
+  while (Number(root.dataset.charts) < document.querySelectorAll('.chart').length && root.dataset.errors === '0') await settled();
+  told.overflow_open = root.scrollWidth - root.clientWidth;
+  told.wide = [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length;
+  told.errors = `${root.dataset.errors} ${root.dataset.error ?? ''}`.trim();
+  parent.postMessage(JSON.stringify(told), '*');
+}, 50);
+</script>"##;
+
+fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
+    let told = chromium.open(&page.replace("</body>", &format!("{PROBE}</body>")), width, dark);
+    assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
+    serde_json::from_str(&told.message).unwrap()
+}
+
+#[test]
+#[ignore = "long: a browser draws the page"]
+fn the_answer_lies_on_one_screen_and_its_buttons_work() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (study, records) = quiet_study();
+    let told = look(&chromium, &page(&study, &records), 1400, false);
+    for (what, bottom) in told["bottoms"].as_object().unwrap() {
+        let bottom = bottom.as_f64().unwrap();
+        assert!(bottom > 0.0 && bottom <= SCREEN_PX, "{what} ends at {bottom} px");
+    }
+    assert_eq!((&told["errors"], &told["drawn_at_first"]), (&"0".into(), &0.into()), "no chart below is drawn yet");
+    let chart = told["chart"].as_array().unwrap();
+    let marks = |at: usize| chart[at][0]["marks"].as_array().unwrap().len();
+    let depth = |at: usize| chart[at][0]["ribbons"][0].as_str().unwrap().to_string();
+    assert!(
+        (0..3).all(|at| chart[at].as_array().unwrap().len() == 1 && marks(at) == 1),
+        "one panel, one line: {chart:?}"
+    );
+    assert_eq!(depth(1), "read-1", "the first depth was chosen");
+    assert!(depth(0) != depth(1) && depth(2).starts_with("write-"), "{chart:?}");
+    let copied: Vec<&str> = told["copied"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    assert!(copied.len() >= 2 && copied[0].starts_with("halfpower run ") && copied[1].starts_with("["), "{copied:?}");
+    assert_eq!(told["said"], "Copied");
+}
+
+#[test]
+#[ignore = "long: a browser draws the page"]
+fn links_and_addresses_open_their_sections_and_nothing_overflows() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (findings, records) = sample();
+    let page = page(&many_experiments(findings.into()), &records);
+    for (width, dark) in [(1400, true), (390, false)] {
+        let told = look(&chromium, &page, width, dark);
+        for pair in told["opened"].as_array().unwrap() {
+            assert_eq!(pair[0], pair[1], "a link opens its own section");
+        }
+        assert!(told["opened"].as_array().unwrap().len() > 20, "{told}");
+        assert_eq!(told["of_address"], "words");
+        assert_eq!((&told["overflow"], &told["overflow_open"]), (&0.into(), &0.into()), "at {width} pixels");
+        assert!(width > 390 || told["wide"].as_u64().unwrap() > 0, "tables scroll, not the page");
+    }
+}
+
+/// The study with fifteen experiments, of which each says much.
+fn many_experiments(study: StudyFindings) -> StudyFindings {
+    let section = |experiment: &Experiment| ExperimentSection {
+        experiment: *experiment,
+        asks: "What does it cost to do this rather than that, and where does it end?".into(),
+        ran: true,
+        found: None,
+        answer: "It costs next to nothing below 64 KiB and a third above it, at every depth. ".repeat(4),
+        pictures: Vec::new(),
+        notes: vec!["A part of it could not be measured here, since the device has one member.".into()],
+        papers: "They saw the same on one disk, and twice that on four. ".repeat(3),
+    };
+    let walks = |one: &&Experiment| !matches!(one, Experiment::Sequential | Experiment::Random);
+    StudyFindings { experiments: Experiment::ALL.iter().filter(walks).map(section).collect(), ..study }
+}
+
+#[test]
+#[ignore = "long: a browser draws the page"]
+fn a_print_has_ten_pages_at_most() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (findings, records) = sample();
+    for study in [findings.clone().into(), many_experiments(findings.into())] {
+        let pdf = chromium.print(&page(&study, &records));
+        assert!(pdf.starts_with(b"%PDF"));
+        let text = String::from_utf8_lossy(&pdf);
+        let pages = text.matches("/Type /Page\n").count() + text.matches("/Type /Page ").count();
+        assert!((3..=PAGES).contains(&pages), "{pages} pages");
+    }
+}

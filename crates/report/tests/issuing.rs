@@ -1,0 +1,82 @@
+//! Checks the table of what issuing costs and brings on the terminal, on the page and as JSON.
+
+use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, StudyFindings};
+use halfpower_report::{Style, terminal_full};
+use halfpower_spec::{Direction, EngineName, Pattern};
+
+use crate::sample::{full, interval};
+use crate::text::assert_golden;
+
+fn change(change: IssuingPart, with_iops: f64, verdict: RatioVerdict, with_us: (f64, Option<f64>)) -> IssuingChange {
+    let mbps = |iops: f64| interval(iops * 4096.0 / 1e6, 3.0);
+    IssuingChange {
+        change,
+        pattern: Pattern::Random,
+        rw: Direction::Read,
+        engine: EngineName::IoUring,
+        iodepth: 32,
+        bs_bytes: 4096,
+        times: Some(RatioFinding { interval: interval(with_iops / 60_000.0, 0.03), verdict }),
+        without_mbps: mbps(60_000.0),
+        with_mbps: mbps(with_iops),
+        without_iops: interval(60_000.0, 700.0),
+        with_iops: interval(with_iops, 700.0),
+        without_us: (6.1, Some(9.4)),
+        with_us,
+    }
+}
+
+fn study() -> StudyFindings {
+    let small = [
+        change(IssuingPart::HugePages, 60_600.0, RatioVerdict::Unclear, (6.0, Some(9.2))),
+        change(IssuingPart::Batch(8), 57_000.0, RatioVerdict::Less, (4.7, Some(7.9))),
+        change(IssuingPart::Batch(0), 55_200.0, RatioVerdict::SingleRuns, (4.6, None)),
+    ];
+    let large = IssuingChange {
+        bs_bytes: 1 << 20,
+        iodepth: 8,
+        pattern: Pattern::Sequential,
+        with_mbps: interval(2400.0, 50.0),
+        without_mbps: interval(1200.0, 50.0),
+        ..change(IssuingPart::HugePages, 120_000.0, RatioVerdict::More, (40.0, Some(55.0)))
+    };
+    StudyFindings { issuing: small.into_iter().chain([large]).collect(), ..full().into() }
+}
+
+fn printed(width: usize) -> String {
+    let mut out = Vec::new();
+    terminal_full(&study(), &Style { width, colour: false }, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+    let from = text.find("WHAT ISSUING").unwrap_or_else(|| panic!("no table:\n{text}"));
+    text[from..].split("\n\n").next().unwrap().to_string() + "\n"
+}
+
+#[test]
+fn the_terminal_has_the_table() {
+    assert_golden("issuing-100.txt", &printed(100));
+    assert_golden("issuing-80.txt", &printed(80));
+    for width in [40, 60, 120] {
+        printed(width);
+    }
+}
+
+#[test]
+fn the_page_and_the_json_have_the_same_rows() {
+    let mut out = Vec::new();
+    halfpower_report::html(&study(), &[], "halfpower study", &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    assert!(page.contains("What issuing costs and brings") && page.contains("Random direct read, 4 KiB, 32 deep"));
+    assert!(page.contains("all in one call") && page.contains("-8% (one run)"));
+    let mut out = Vec::new();
+    halfpower_report::json(&study(), &mut out).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let rows = told["issuing"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[1]["change"], serde_json::json!({ "batch": 8 }));
+    assert_eq!(rows[1]["with_us"], serde_json::json!([4.7, 7.9]));
+    let none: StudyFindings = full().into();
+    let mut out = Vec::new();
+    halfpower_report::html(&none, &[], "halfpower study", &mut out).unwrap();
+    assert!(!String::from_utf8(out).unwrap().contains("What issuing costs"));
+}

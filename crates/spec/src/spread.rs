@@ -1,0 +1,118 @@
+//! Lays a span in equal pieces over a whole target, so that a little of it stands for all of it.
+
+use std::ops::Range;
+
+use crate::Bytes;
+
+/// Bytes of a piece where the span has enough of them: a stream that moves so much spends little of its time between
+/// pieces, even where heads have to move.
+const MOST_PIECE_BYTES: u64 = 64 << 20;
+/// Bytes of a piece where the span is small. Pieces begin at multiples of it.
+const LEAST_PIECE_BYTES: u64 = 1 << 20;
+/// Pieces that there are where the span has room for them: the target is touched everywhere.
+const ENOUGH_PIECES: u64 = 16;
+
+/// Where the pieces of a span lie: the first at the target's begin, the last at its end, the others evenly between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// Bytes of a piece, a power of two; the last one may hold fewer.
+    piece_bytes: u64,
+    /// Bytes from the first byte of a piece to that of the next: at least two pieces.
+    stride_bytes: u64,
+}
+
+impl Spread {
+    /// `span_bytes` over a target of `whole_bytes`.
+    ///
+    /// # Errors
+    /// Why they cannot lie so, in a sentence that goes on after the target's name.
+    pub fn over(span_bytes: u64, whole_bytes: u64) -> Result<Self, String> {
+        let enough = |piece: &u64| span_bytes / piece >= ENOUGH_PIECES;
+        let sizes = std::iter::successors(Some(MOST_PIECE_BYTES), |piece| Some(piece / 2));
+        let piece_bytes =
+            sizes.take_while(|piece| *piece > LEAST_PIECE_BYTES).find(enough).unwrap_or(LEAST_PIECE_BYTES);
+        let pieces = span_bytes.div_ceil(piece_bytes);
+        if pieces < 2 {
+            let (span, piece) = (Bytes(span_bytes), Bytes(LEAST_PIECE_BYTES));
+            return Err(format!(
+                "cannot have {span} spread over it, since a piece has {piece}: ask for a larger --size"
+            ));
+        }
+        if pieces.saturating_mul(piece_bytes).saturating_mul(2) > whole_bytes {
+            let (span, whole) = (Bytes(span_bytes), Bytes(whole_bytes));
+            return Err(format!(
+                "holds {whole}, and {span} in pieces of {} have no room between them: ask for a --size below half of it, \
+                 or leave --spread out",
+                Bytes(piece_bytes)
+            ));
+        }
+        let stride_bytes = (whole_bytes - piece_bytes) / (pieces - 1);
+        Ok(Self { piece_bytes, stride_bytes: stride_bytes - stride_bytes % LEAST_PIECE_BYTES })
+    }
+
+    /// Bytes of a piece. A request that is no larger and begins in a piece ends before the next one begins.
+    pub fn piece_bytes(&self) -> u64 {
+        self.piece_bytes
+    }
+
+    /// How many pieces a span of so many bytes has.
+    pub fn pieces(&self, span_bytes: u64) -> u64 {
+        span_bytes.div_ceil(self.piece_bytes)
+    }
+
+    /// Where a byte of the span lies on the target.
+    #[inline]
+    pub fn place(&self, offset: u64) -> u64 {
+        (offset / self.piece_bytes) * self.stride_bytes + offset % self.piece_bytes
+    }
+
+    /// Where a part of the span lies on the target.
+    pub fn places(&self, part: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (this, part) = (*self, part.clone());
+        let pieces = part.start / this.piece_bytes..part.end.div_ceil(this.piece_bytes);
+        pieces.map(move |piece| {
+            let (from, to) = (piece * this.piece_bytes, (piece + 1) * this.piece_bytes);
+            let from = from.max(part.start);
+            this.place(from)..this.place(from) + (to.min(part.end) - from)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn pieces_reach_from_the_first_byte_to_the_last_and_keep_apart() {
+        for (span, whole) in [(2, 4), (16, 33), (100, 1000), (1024, 1 << 20), (1 << 20, 3 << 20), (3, 1000)] {
+            let spread = Spread::over(span * MIB + 5, (whole + 3) * MIB + 7).unwrap();
+            let places: Vec<Range<u64>> = spread.places(&(0..span * MIB + 5)).collect();
+            assert_eq!(places[0].start, 0);
+            let (end, slack) = (places.last().unwrap().end, places.len() as u64 * MIB + spread.piece_bytes());
+            assert!(end <= (whole + 3) * MIB + 7 && end + slack >= whole * MIB, "{span} of {whole}: {end}");
+            assert_eq!(places.iter().map(|place| place.end - place.start).sum::<u64>(), span * MIB + 5);
+            assert!(places.windows(2).all(|pair| pair[1].start - pair[0].start >= 2 * spread.piece_bytes()));
+            assert!(places.iter().all(|place| place.start.is_multiple_of(MIB)));
+        }
+    }
+
+    #[test]
+    fn a_byte_lies_where_its_part_does() {
+        let spread = Spread::over(64 * MIB, 1024 * MIB).unwrap();
+        assert_eq!(spread.piece_bytes(), 4 * MIB);
+        for offset in [0, 1, 4 * MIB - 1, 4 * MIB, 33 * MIB + 17] {
+            let parts: Vec<Range<u64>> = spread.places(&(offset..offset + 1)).collect();
+            assert_eq!(parts.len(), 1);
+            assert_eq!(parts[0], spread.place(offset)..spread.place(offset) + 1);
+        }
+        assert_eq!(spread.place(60 * MIB), 1020 * MIB, "the last piece ends with the target");
+    }
+
+    #[test]
+    fn what_has_no_room_is_refused() {
+        assert!(Spread::over(600 * MIB, 1000 * MIB).unwrap_err().contains("below half"));
+        assert!(Spread::over(MIB, 1000 * MIB).unwrap_err().contains("larger --size"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Plans further threads: where one thread's processor time fills a core, the same cell goes on with 2, 4 and more.
+//!
+//! A device of several million requests a second is more than a core can issue. The deepest small requests show that
+//! first, and so do the fastest cells. Where no core is full, nothing of this is measured and the budget does not suffer.
+
+use std::collections::BTreeMap;
+
+use halfpower_analyse::policy::{FULL_CORE, MORE_THREADS_GAIN, NEAR_BEST, database_bs};
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Bytes, Direction, EngineName, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
+
+use crate::seeds::seeded;
+
+/// Runs of each number of threads, and runs beside them of the number that was chosen.
+const RUNS: usize = 3;
+const CONFIRMING_RUNS: usize = 3;
+/// The largest share of the budget that they may take.
+const SHARE: f64 = 0.2;
+/// Bytes in flight over all threads that are not exceeded.
+const MOST_QUEUE_BYTES: u64 = 256 << 20;
+
+/// The runs with more threads of one study.
+#[derive(Debug, Clone)]
+pub(crate) struct ThreadRuns {
+    seed: u64,
+    /// Threads of the walks, and most threads that have a processor of their own.
+    threads: u32,
+    cpus: u32,
+    budget_ns: u64,
+    spent_ns: u64,
+    /// Whether the engine issues from its threads alone.
+    counts: bool,
+    /// Small requests whose deepest cells are looked at.
+    small: Vec<(Pattern, Direction, Bytes)>,
+    deepest: u32,
+    /// What the walks' own runs show of a thread's core.
+    shown: BTreeMap<Workload, Shown>,
+    tasks: Vec<Task>,
+}
+
+/// What runs of one workload show.
+#[derive(Debug, Clone, Default)]
+struct Shown {
+    mbps: Vec<f64>,
+    cores: Vec<f64>,
+    confirming: usize,
+    /// Plain runs, whether they moved anything or not.
+    runs: usize,
+}
+
+/// A cell that goes on with more threads.
+#[derive(Debug, Clone)]
+struct Task {
+    experiment: Experiment,
+    workload: Workload,
+    runtime: Nanos,
+    /// By number of threads, those of the walks first.
+    steps: BTreeMap<u32, Shown>,
+    given_up: bool,
+}
+
+impl ThreadRuns {
+    /// Those of a study about `question`.
+    pub fn new(question: &Question, environment: &Environment) -> Self {
+        let is_direct = question.cache.iter().any(|cache| cache.direct());
+        let counts = !question.engine.is_in_turn() && question.engine != EngineName::Pool && is_direct;
+        Self {
+            seed: question.seed,
+            threads: question.threads,
+            cpus: environment.machine.usable_cpus().ceil() as u32,
+            budget_ns: (question.budget.0 as f64 * SHARE) as u64,
+            spent_ns: 0,
+            counts,
+            small: small(question),
+            deepest: question.iodepth.last().copied().unwrap_or(1),
+            shown: BTreeMap::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Whether `run` is one of them.
+    pub fn owns(&self, run: &Run) -> bool {
+        run.walks() && run.workload.threads != self.threads
+    }
+
+    /// Takes in one of them; what it took of the budget.
+    pub fn observe(&mut self, record: &Record) -> Nanos {
+        let workload = record.run.workload;
+        let of = |task: &&mut Task| Workload { threads: workload.threads, ..task.workload } == workload;
+        if let Some(task) = self.tasks.iter_mut().find(of) {
+            task.steps.entry(workload.threads).or_default().add(record);
+        }
+        self.spent_ns += record.spent_ns;
+        Nanos(record.spent_ns)
+    }
+
+    /// Takes in a run of the walks: a small deep cell that fills its thread's core goes on with more.
+    pub fn observe_walk(&mut self, record: &Record) {
+        let Run { workload, pass, .. } = record.run;
+        let Some(direction) = workload.rw.direction().filter(|_| self.counts && workload.cache.direct()) else {
+            return;
+        };
+        if pass != Pass::Plain {
+            return;
+        }
+        self.shown.entry(workload).or_default().add(record);
+        let kind = (workload.rw.pattern(), direction, workload.bs);
+        if workload.iodepth == self.deepest && self.small.contains(&kind) {
+            self.go_on(&workload, record.run.experiment, record.run.runtime);
+        }
+    }
+
+    /// Lets a cell of the walks go on with more threads where its core is full.
+    pub fn go_on(&mut self, workload: &Workload, experiment: Option<Experiment>, runtime: Nanos) {
+        let Some((shown, experiment)) = self.shown.get(workload).zip(experiment) else { return };
+        let begun = self.tasks.iter().any(|task| task.workload == *workload);
+        if begun || shown.mbps.is_empty() || shown.cores() < FULL_CORE * f64::from(self.threads) {
+            return;
+        }
+        let steps = BTreeMap::from([(self.threads, shown.clone())]);
+        self.tasks.push(Task { experiment, workload: *workload, runtime, steps, given_up: false });
+    }
+
+    /// Makes no more runs of this cell.
+    pub fn give_up(&mut self, run: &Run) {
+        let of = |task: &&mut Task| Workload { threads: run.workload.threads, ..task.workload } == run.workload;
+        self.tasks.iter_mut().filter(of).for_each(|task| task.given_up = true);
+    }
+
+    /// The next of them; `None` where none is wanted, or their share of the budget is spent.
+    pub fn next(&self) -> Option<Run> {
+        let task = |task: &Task| {
+            let (threads, pass, repeat) = task.next(self.cpus)?;
+            let workload = Workload { threads, ..task.workload };
+            let seed = seeded(self.seed, &workload, pass, repeat);
+            Some(Run { experiment: Some(task.experiment), workload, repeat, pass, runtime: task.runtime, seed })
+        };
+        let run = self.tasks.iter().find_map(task)?;
+        (self.spent_ns + run.runtime.0 <= self.budget_ns).then_some(run)
+    }
+}
+
+/// The deepest small requests of each direction: the smallest, and of random reads those of a database too.
+fn small(question: &Question) -> Vec<(Pattern, Direction, Bytes)> {
+    let database = database_bs(question.bs.iter().copied());
+    let pattern = question.patterns().max_by_key(|pattern| *pattern == Pattern::Random);
+    let Some((pattern, least)) = pattern.zip(question.bs.first().copied()) else { return Vec::new() };
+    let of_direction = question.directions.iter().map(|direction| (pattern, *direction, least));
+    let pages = database.filter(|bs| *bs != least && pattern == Pattern::Random);
+    of_direction.chain(pages.map(|bs| (pattern, Direction::Read, bs))).collect()
+}
+
+impl Shown {
+    fn add(&mut self, record: &Record) {
+        if record.run.pass == Pass::Confirm {
+            self.confirming += 1;
+            return;
+        }
+        self.runs += 1;
+        let mbps = halfpower_analyse::run_mbps(record);
+        if mbps > 0.0 && record.errors.is_empty() {
+            self.mbps.push(mbps);
+            self.cores.push(record.cpu.charged_ns() as f64 / record.cpu.span_ns.max(1) as f64);
+        }
+    }
+
+    fn mean_mbps(&self) -> f64 {
+        halfpower_analyse::mean(&self.mbps)
+    }
+
+    fn cores(&self) -> f64 {
+        halfpower_analyse::mean(&self.cores)
+    }
+}
+
+impl Task {
+    /// Threads, pass and repeat of the next run.
+    fn next(&self, cpus: u32) -> Option<(u32, Pass, u32)> {
+        let mut steps = self.steps.iter().rev();
+        let ((threads, last), before) = (steps.next()?, steps.next());
+        if self.given_up {
+            return None;
+        }
+        let Some((_, before)) = before else { return self.more(*threads, cpus) };
+        if last.runs < RUNS {
+            return Some((*threads, Pass::Plain, last.runs as u32));
+        }
+        let gains = last.mean_mbps() >= MORE_THREADS_GAIN * before.mean_mbps();
+        let is_full = last.cores() >= FULL_CORE * f64::from((*threads).min(cpus));
+        let more = if gains && is_full { self.more(*threads, cpus) } else { None };
+        more.or_else(|| self.confirm())
+    }
+
+    /// Twice as many threads, as far as there are processors for them and memory for their requests.
+    fn more(&self, threads: u32, cpus: u32) -> Option<(u32, Pass, u32)> {
+        let more = (threads * 2).min(cpus);
+        let queue_bytes = u64::from(more) * u64::from(self.workload.iodepth) * self.workload.bs.0;
+        (more > threads && queue_bytes <= MOST_QUEUE_BYTES).then_some((more, Pass::Plain, 0))
+    }
+
+    /// Runs that had no part in choosing how many threads it takes: the fewest that are near the best.
+    fn confirm(&self) -> Option<(u32, Pass, u32)> {
+        let best = self.steps.values().map(Shown::mean_mbps).fold(0.0, f64::max);
+        let (threads, chosen) = self.steps.iter().find(|(_, shown)| shown.mean_mbps() >= NEAR_BEST * best)?;
+        let is_more = *threads > self.workload.threads && chosen.confirming < CONFIRMING_RUNS;
+        is_more.then_some((*threads, Pass::Confirm, chosen.confirming as u32))
+    }
+}

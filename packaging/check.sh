@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Builds the packages, installs each, looks whether all of it is there and works, and removes it again.
+#
+# Needs what packaging/build.sh needs, root or sudo, man, and the shells whose completions are tried: bash, zsh and fish.
+# Refuses to run where the Debian package is installed already.
+set -Eeuo pipefail
+trap 'echo "packaging/check.sh: line $LINENO failed" >&2' ERR
+cd "$(dirname "$0")/.."
+umask 022
+packages=$PWD/target/packages
+scratch=$(mktemp -d)
+installed=
+python=${HALFPOWER_PYTHON:-python3}
+
+# Ends with what is wrong.
+wrong() {
+  echo "packaging/check.sh: $*" >&2
+  exit 1
+}
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+# Whatever happens, nothing stays behind.
+leave() {
+  if [ -n "$installed" ]; then as_root dpkg -r halfpower >/dev/null || true; fi
+  rm -rf "$scratch"
+}
+trap leave EXIT
+says() { echo "$((SECONDS)) s: $*"; }
+
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
+commit=$(git rev-parse --short=10 HEAD)
+# As packaging/build.sh has it: another one would have everything built once more.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+
+# Whether a program says what it was built from, and measures.
+works() {
+  local program=$1 said line
+  said=$("$program" --version)
+  for line in "halfpower $version" "commit:   $commit" "features: .*" "built:    .*, release"; do
+    grep -qx -- "$line" <<<"$said" || wrong "$program --version lacks '$line': $said"
+  done
+  said=$("$program" run sim:fixed=80us --runtime 20ms)
+  grep -q '^  throughput .* MB/s' <<<"$said" || wrong "$program run measures nothing: $said"
+}
+
+# Whether a program has no symbols left: they are most of its size, and no message needs them.
+is_stripped() {
+  readelf -SW "$1" >"$scratch/sections"
+  if grep -qE '\.symtab|\.debug_info' "$scratch/sections"; then wrong "$1 is not stripped"; fi
+  (($(stat -c %s "$1") < 20000000)) || wrong "$1 has $(stat -c %s "$1") bytes"
+}
+
+by_cargo() {
+  cargo install --locked --quiet --path crates/cli --root "$scratch/cargo"
+  works "$scratch/cargo/bin/halfpower"
+  cargo uninstall --quiet --root "$scratch/cargo" halfpower
+  if [ -e "$scratch/cargo/bin/halfpower" ]; then wrong "cargo uninstall left the program"; fi
+}
+
+by_pip() {
+  local venv=$scratch/venv
+  "$python" -m venv "$venv"
+  find "$venv" -not -name '*.pyc' | sort >"$scratch/before"
+  "$venv/bin/pip" install --quiet --no-index "$packages"/halfpower-*.whl
+  works "$venv/bin/halfpower"
+  is_stripped "$venv/bin/halfpower"
+  "$venv/bin/pip" show --files halfpower >"$scratch/files"
+  grep -q THIRD-PARTY-LICENSES "$scratch/files" || wrong "the wheel lacks the libraries' licences"
+  "$venv/bin/pip" uninstall --quiet --yes halfpower
+  find "$venv" -not -name '*.pyc' | sort | comm -13 "$scratch/before" - >"$scratch/left"
+  [ ! -s "$scratch/left" ] || wrong "pip uninstall left $(cat "$scratch/left")"
+}
+
+# Every page is what the program makes, and reads without a warning of the formatter.
+pages_read() {
+  local page name warnings
+  halfpower generate man "$scratch/man"
+  for page in "$scratch"/man/*.1; do
+    name=$(basename "$page" .1)
+    zcat "/usr/share/man/man1/$name.1.gz" | cmp - "$page" || wrong "the page $name is not what the program makes"
+    warnings=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -Tutf8 -Z "$name" 2>&1 >/dev/null)
+    [ -z "$warnings" ] || wrong "man $name: $warnings"
+  done
+  LC_ALL=C.UTF-8 MANPAGER=cat MANWIDTH=80 man halfpower >"$scratch/page"
+  grep -q '^EXAMPLES' "$scratch/page" || wrong "man halfpower shows no examples"
+}
+
+# Each shell finds the completions by itself and completes a word.
+shells_complete() {
+  local made
+  # shellcheck disable=SC2016
+  made=$(bash --norc -c '. /usr/share/bash-completion/completions/halfpower
+    COMP_WORDS=(halfpower stu) COMP_CWORD=1; _halfpower halfpower stu halfpower; echo "${COMPREPLY[@]}"') || true
+  [ "$made" = study ] || wrong "bash completes 'halfpower stu' to '$made'"
+  # shellcheck disable=SC2016
+  made=$(zsh -fc 'autoload -U compinit; compinit -D -u; autoload +X _halfpower && echo $_comps[halfpower]') || true
+  [ "$made" = _halfpower ] || wrong "zsh completes halfpower by '$made'"
+  made=$(HOME=$scratch XDG_CONFIG_HOME=$scratch XDG_DATA_HOME=$scratch fish -c 'complete -C "halfpower stu"' | cut -f1)
+  [ "$made" = study ] || wrong "fish completes 'halfpower stu' to '$made'"
+}
+
+files() { (find /usr /etc /opt /var/lib/halfpower -xdev 2>/dev/null || true) | LC_ALL=C sort; }
+
+by_dpkg() {
+  if dpkg -s halfpower >/dev/null 2>&1; then wrong "halfpower is installed here; remove it first: dpkg -r halfpower"; fi
+  files >"$scratch/before"
+  installed=yes
+  as_root dpkg -i "$packages"/halfpower_*.deb >/dev/null
+  works /usr/bin/halfpower
+  is_stripped /usr/bin/halfpower
+  [ -z "$(dpkg --verify halfpower 2>&1)" ] || wrong "files differ from what the package holds: $(dpkg --verify halfpower 2>&1)"
+  PATH=/usr/bin:$PATH pages_read
+  shells_complete
+  [ -s /usr/share/doc/halfpower/copyright ] || wrong "the package lacks the licence"
+  as_root dpkg -r halfpower >/dev/null
+  installed=
+  files | LC_ALL=C comm -13 "$scratch/before" - >"$scratch/left"
+  [ ! -s "$scratch/left" ] || wrong "dpkg -r left $(cat "$scratch/left")"
+  if dpkg -s halfpower >/dev/null 2>&1; then wrong "dpkg -r left the package's name"; fi
+}
+
+by_cargo
+says "cargo install and uninstall, with the release build"
+packaging/build.sh "$packages"
+says "packages built"
+by_pip
+says "wheel installed and removed"
+by_dpkg
+says "Debian package installed and removed"
