@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -56,6 +58,13 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let _ = done(Command::new("losetup").args(["--detach", &self.0]));
+        // The kernel lets go when the last one closes it: another test's mount namespace may hold a copy of a mount
+        // for as long as it lasts.
+        let attached = Path::new("/sys/block").join(self.0.trim_start_matches("/dev/")).join("loop");
+        let given_up = Instant::now() + Duration::from_secs(60);
+        while attached.exists() && Instant::now() < given_up {
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
