@@ -44,6 +44,13 @@ impl Interval {
         Self { value: mean, low: mean - reach, high: mean + reach }
     }
 
+    /// Whether the value is higher than another one by more than both intervals leave open, as independent errors add
+    /// up: the difference is then above 0 at 95%.
+    pub fn is_above(&self, other: &Self) -> bool {
+        let reach = |one: &Self| (one.high - one.low) / 2.0;
+        self.value - other.value > reach(self).hypot(reach(other))
+    }
+
     /// Half its width as a share of the value; 0 where the value is 0.
     pub fn relative_reach(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.value.abs() }

@@ -2,6 +2,7 @@
 
 mod built;
 mod calibrate;
+mod chosen_peak;
 mod coverage;
 mod judgement;
 mod no_witness;

@@ -275,6 +275,26 @@ fn probe_answers_for_its_target_or_errs() {
 }
 
 #[test]
+fn a_folder_in_memory_is_studied_buffered_and_its_reads_count() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        return crate::program::skip("no folder can be made in /dev/shm");
+    };
+    let here = folder();
+    let line =
+        format!("study {} --size 64MiB --bs 4k,64k --iodepth 1 --budget 2s --output s --json", memory.path().display());
+    let output = output(here.path(), &line);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    if !told.contains("takes no direct I/O") {
+        return crate::program::skip("/dev/shm takes direct I/O, so it is no tmpfs");
+    }
+    let study: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = study["how_fast"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["rw"] == "read"), "what lies in memory is no cache of something else: {study}");
+    assert!(study["cells"].as_array().unwrap().iter().all(|cell| cell["cached"] == false), "{study}");
+}
+
+#[test]
 fn completions_man_pages_and_the_version_come_from_one_definition() {
     let here = folder();
     printed(here.path(), "generate completions shells");

@@ -36,7 +36,8 @@ impl DataFile {
         Ok(Some(Alignment { memory_bytes: block_bytes, offset_bytes: block_bytes }))
     }
 
-    fn is_in_memory(&self) -> bool {
+    /// Whether the file system lies in main memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
         const TMPFS: i64 = 0x0102_1994;
         const RAMFS: i64 = 0x8584_58f6;
         #[allow(clippy::unnecessary_cast, reason = "its type differs between architectures")]

@@ -64,11 +64,16 @@ impl DataFile {
     /// Bytes of `range` that the page cache holds.
     ///
     /// # Errors
-    /// Where the kernel does not tell.
+    /// Where the kernel does not tell, and on a file system in memory: its pages are the data, not a copy that could be
+    /// dropped.
     pub fn cached_bytes(&self, range: Range<u64>) -> Result<u64, OsError> {
         let length = range.end.saturating_sub(range.start);
         if length == 0 {
             return Ok(0);
+        }
+        if self.is_in_memory() {
+            let error = io::Error::from_raw_os_error(libc::EOPNOTSUPP);
+            return Err(OsError::of("cachestat", "looked up in the page cache", self.path(), error));
         }
         // On an overlay cachestat looks at an inode that has no pages: they are those of the file beneath, which a mapping
         // reaches.
@@ -140,6 +145,17 @@ pub fn written_back_pages() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_a_file_system_in_memory_are_no_cache() {
+        let Ok(file) = DataFile::unnamed_in(std::path::Path::new("/dev/shm")) else {
+            return crate::skip::skip("no file can be made in /dev/shm");
+        };
+        file.write_all_at(&[1; 4096], 0).unwrap();
+        if file.is_in_memory() {
+            assert!(file.cached_bytes(0..4096).is_err());
+        }
+    }
 
     /// 8 MiB on a disk; in memory, the page cache cannot let go of it.
     fn written() -> Option<DataFile> {

@@ -38,6 +38,17 @@ const SHOWN_VALUE: f64 = 0.5;
 /// Block sizes beside the soaker, and in the coarse look.
 const SPREAD_SIZES: usize = 3;
 
+/// How far a study has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// It looks at what it has not seen.
+    Looking,
+    /// What it would report now is measured again first, so that no lucky run alone chooses it.
+    Choosing,
+    /// What it chose is confirmed.
+    Confirming,
+}
+
 /// A run that is worth its time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunCandidate {
@@ -52,8 +63,8 @@ pub(crate) struct RunCandidate {
 
 /// Everything worth measuring, in no order.
 ///
-/// Once `late` in the budget, or where nothing is left that could change what is chosen, the choice is confirmed first.
-pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], late: bool) -> Vec<RunCandidate> {
+/// At the stage of confirming, or where nothing is left that could change what is chosen, the choice is confirmed first.
+pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], stage: Stage) -> Vec<RunCandidate> {
     let advice = advice_by_kind(paths);
     let mut candidates = Vec::new();
     for (number, path) in paths.iter().enumerate().filter(|(_, path)| !path.hopeless()) {
@@ -68,7 +79,10 @@ pub(crate) fn candidates(question: &Question, paths: &[ObservedPath], late: bool
         }
         path_candidates.repeat();
     }
-    if late || candidates.iter().all(|candidate| candidate.priority > Priority::Decide) {
+    if stage == Stage::Choosing {
+        choose(question, paths, &advice, &mut candidates);
+    }
+    if stage == Stage::Confirming || candidates.iter().all(|candidate| candidate.priority > Priority::Decide) {
         confirm(paths, &advice, &mut candidates);
         show(question, paths, &mut candidates);
     }
@@ -84,6 +98,19 @@ fn show(question: &Question, paths: &[ObservedPath], candidates: &mut Vec<RunCan
                 let (priority, rank) = (Priority::Confirm, f64::from(done + later));
                 candidates.push(RunCandidate { priority, rank, cell: (number, cell), pass: Pass::Plain, later });
             }
+        }
+    }
+}
+
+/// Adds the plain runs that what is chosen so far lacks. Where they show that one lucky run had chosen it, another cell
+/// takes its place, and is measured again in its turn.
+fn choose(question: &Question, paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<RunCandidate>) {
+    let of_kind = |experiment, direction| advice.get(&(experiment, direction)).cloned();
+    for cell in confirmation::chosen(paths, of_kind) {
+        let done = paths[cell.0].cells[cell.1].runs[0];
+        for later in 0..question.repeats.saturating_sub(done) {
+            let rank = f64::from(done + later);
+            candidates.push(RunCandidate { priority: Priority::Choose, rank, cell, pass: Pass::Plain, later });
         }
     }
 }

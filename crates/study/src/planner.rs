@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use halfpower_record::Environment;
 use halfpower_spec::{Bytes, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Workload};
 
-use crate::candidates::{RunCandidate, candidates};
+use crate::candidates::{RunCandidate, Stage, candidates};
 use crate::confirmation;
 use crate::deciding_cells::{CellId, half_power};
 use crate::observation::Observation;
@@ -31,8 +31,10 @@ const BATCH_SHARE: f64 = 0.15;
 const EXPLORING_SHARE: f64 = 0.6;
 /// The share that may at any time: where noise has moved half power, its new sides are seen at least once.
 const FEW_SHARE: f64 = 0.05;
+/// The share after which what would be chosen is measured again before anything else is looked at.
+const CHOOSING_SHARE: f64 = 0.45;
 /// The share after which what was chosen so far is confirmed, whatever else is wanted.
-const CHOOSING_SHARE: f64 = 0.65;
+const CONFIRMING_SHARE: f64 = 0.65;
 /// The share after which the fastest cells are believed to be them.
 const PEAK_SHARE: f64 = 0.4;
 /// The share after which what is chosen by then is also issued in other ways.
@@ -175,7 +177,7 @@ impl Planner {
     fn plan(&mut self) {
         self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
-        let mut candidates = candidates(&self.question, &self.paths, self.is_late());
+        let mut candidates = candidates(&self.question, &self.paths, self.stage());
         candidates.sort_by(|one, other| {
             let by_chance = |want: &RunCandidate| self.chance(want);
             (one.priority.cmp(&other.priority))
@@ -280,9 +282,13 @@ impl Planner {
         Direction::ALL.iter().filter_map(of_direction).collect()
     }
 
-    /// Whether the time has come to confirm what was chosen so far.
-    fn is_late(&self) -> bool {
-        self.costs.spent_ns as f64 >= self.question.budget.0 as f64 * CHOOSING_SHARE
+    fn stage(&self) -> Stage {
+        let spent = self.costs.spent_ns as f64 / self.question.budget.0 as f64;
+        match spent {
+            _ if spent >= CONFIRMING_SHARE => Stage::Confirming,
+            _ if spent >= CHOOSING_SHARE => Stage::Choosing,
+            _ => Stage::Looking,
+        }
     }
 
     /// A number that orders equally urgent runs as if by chance, so that no block size always goes first.

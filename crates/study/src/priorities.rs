@@ -10,6 +10,8 @@ pub(crate) enum Priority {
     ConfirmAgain,
     /// The coarse look.
     Seed,
+    /// What would be reported as it stands, until it has the fewest runs.
+    Choose,
     /// What peak, half power and advice hang on.
     Explore,
     /// Beside the soaker, once a cell.
