@@ -1,10 +1,10 @@
-//! Checks which of the confirmed cells stands for the peak, and what is advised beside it.
+//! Checks which of the confirmed cells stands for the peak, what is advised beside it, and how well that is known.
 
-use halfpower_analyse::{CellFinding, advice, cells, peak};
-use halfpower_record::Record;
-use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw};
+use halfpower_analyse::{CellFinding, MeasuredCeilings, Warning, advice, analyse, cells, peak};
+use halfpower_record::{Environment, Record};
+use halfpower_spec::{Bytes, Cache, Direction, Pass, Rw, Workload};
 
-use crate::built::{disk, record_at, workload};
+use crate::built::{disk, question, record_at, study, workload};
 
 /// Runs of two cells of sequential reads: one lucky plain run of each, and what three confirming runs gave, in MB/s.
 fn measured(lucky: [f64; 2], confirmed: [[f64; 3]; 2]) -> Vec<CellFinding> {
@@ -42,4 +42,28 @@ fn nothing_is_advised_as_more_than_the_best() {
     let cells = measured([1400.0, 1390.0], [[800.0, 700.0, 900.0], [1000.0, 900.0, 1100.0]]);
     let advice = &advice(&cells)[0];
     assert_eq!((advice.settings.bs, advice.is_best, advice.share_of_peak), (Bytes(128 << 10), true, 1.0));
+}
+
+#[test]
+fn an_advised_cell_that_is_badly_known_is_warned_of() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s"), &question);
+    let analysed =
+        |records: &[Record]| analyse(&question, &Environment::default(), records, &MeasuredCeilings::default());
+    let before = analysed(&records);
+    let advice = &before.advice[0];
+    assert!(!advice.is_best, "it stands beside the best: {advice:?}");
+    assert!(before.warnings.iter().all(|warning| !matches!(warning, Warning::WideInterval { .. })));
+    let is_advised = |record: &&mut Record| {
+        let of = |workload: &Workload| (workload.bs, workload.iodepth, workload.cache);
+        of(&record.run.workload) == of(&advice.settings) && record.run.pass == Pass::Plain
+    };
+    for record in records.iter_mut().filter(is_advised) {
+        record.elapsed_ns = record.elapsed_ns * [108, 100, 93][record.run.repeat as usize] / 100;
+    }
+    let after = analysed(&records);
+    assert_eq!(after.advice[0].settings, advice.settings, "it is advised as before");
+    let advised = (advice.settings.bs.0, advice.settings.iodepth);
+    let is_it = |warning: &Warning| matches!(warning, Warning::WideInterval { cells: 1, worst, .. } if (worst.bs_bytes, worst.iodepth) == advised);
+    assert!(after.warnings.iter().any(is_it), "{:?}", after.warnings);
 }

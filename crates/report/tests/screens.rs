@@ -299,7 +299,7 @@ fn figures_that_mean_nothing_are_not_shown() {
     let text = printed(&analyse(&question(), &environment(), &records), 80);
     let of_write = |line: &&str| line.trim_start().starts_with("random write") || line.contains("seq. write");
     assert!(text.lines().filter(of_write).all(|line| line.contains("not known")), "{text}");
-    assert!(text.contains("NOISY") && text.contains("not known; needs about"), "{text}");
+    assert!(text.contains("NOISY") && text.contains("not known: its runs differ too much; needs about"), "{text}");
     let huge = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().is_ok_and(|n| n > 100.0);
     assert!(!text.split_whitespace().any(|word| word.ends_with('%') && huge(word)), "{text}");
 }

@@ -109,11 +109,11 @@ pub(crate) fn about(seconds: f64) -> String {
     }
 }
 
-/// That a figure is not known, and what it takes: `not known; needs about 8 min`.
+/// That a figure is not known, and what it takes.
 pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
     match more_seconds {
-        Some(seconds) => format!("not known; needs about {} more", about(seconds)),
-        None => "not known; its runs differ too much".to_string(),
+        Some(seconds) => format!("not known: its runs differ too much; needs about {} more", about(seconds)),
+        None => "not known: its runs differ too much".to_string(),
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!([about(12.2), about(480.0), about(7300.0)], ["13 s", "8 min", "3 h"]);
         assert_eq!(reach(&Sureness::Within { share: 0.0371 }), "\u{b1}4%");
         assert_eq!(reach(&Sureness::Unknown { more_seconds: None }), "");
-        assert_eq!(not_known(Some(480.0)), "not known; needs about 8 min more");
+        assert_eq!(not_known(Some(480.0)), "not known: its runs differ too much; needs about 8 min more");
     }
 
     #[test]
