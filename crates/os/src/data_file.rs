@@ -149,11 +149,31 @@ impl DataFile {
     /// # Errors
     /// [`OsError::Full`] where there is no room.
     pub fn allocate(&self, size_bytes: u64) -> Result<(), OsError> {
+        self.has_room(size_bytes)?;
         let reserved = match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(size_bytes),
             other => other.map_err(io::Error::from),
         };
         reserved.map_err(|error| OsError::of("fallocate", "extended", &self.path, error).wanting(size_bytes))
+    }
+
+    /// Refuses a size that the file system has no blocks for. Asked before they are reserved: the kernel takes all that are
+    /// left before it says so, and whoever else writes meanwhile finds none.
+    ///
+    /// # Errors
+    /// [`OsError::Full`] where there is no room.
+    pub(crate) fn has_room(&self, size_bytes: u64) -> Result<(), OsError> {
+        let own_bytes =
+            rustix::fs::fstat(&self.file).map_or(0, |told| u64::try_from(told.st_blocks).unwrap_or(0) * 512);
+        // What root alone may use counts: the kernel knows who asks.
+        let room = rustix::fs::fstatvfs(&self.file).map(|told| told.f_bfree.saturating_mul(told.f_frsize));
+        match room {
+            Ok(free) if size_bytes > free.saturating_add(own_bytes) => {
+                let error = io::Error::from(Errno::NOSPC);
+                Err(OsError::of("fallocate", "extended", &self.path, error).wanting(size_bytes))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Makes a regular file `size_bytes` long without giving it blocks: what was never written reads as zeros.
@@ -322,6 +342,10 @@ mod tests {
         assert!(free > 0);
         let refusal = DataFile::unnamed_in(folder).unwrap().allocate(1 << 43).unwrap_err();
         assert!(refusal.to_string().contains("no room for 8796093022208 bytes"), "{refusal}");
+        let reserved = DataFile::unnamed_in(folder).unwrap();
+        assert!(matches!(reserved.reserve(1 << 43), Err(OsError::Full { .. })));
+        let blocks = rustix::fs::fstat(&reserved).unwrap().st_blocks;
+        assert_eq!(blocks, 0, "nothing was taken from others before it was refused");
     }
 
     #[test]

@@ -14,6 +14,7 @@ impl DataFile {
     /// # Errors
     /// Where the file system cannot reserve blocks, or has no room.
     pub fn reserve(&self, size_bytes: u64) -> Result<(), OsError> {
+        self.has_room(size_bytes)?;
         rustix::fs::fallocate(self, FallocateFlags::empty(), 0, size_bytes)
             .map_err(|error| OsError::of("fallocate", "extended", self.path(), error).wanting(size_bytes))
     }

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use memmap2::MmapOptions;
 use rustix::fs::Advice;
 
-use crate::{DataFile, OsError};
+use crate::{DataFile, Kind, OsError};
 
 /// Number of the cachestat call, the same on every architecture but Alpha (Linux 6.5, <asm-generic/unistd.h>).
 const SYS_CACHESTAT: libc::c_long = 451;
@@ -71,7 +71,7 @@ impl DataFile {
         if length == 0 {
             return Ok(0);
         }
-        if self.is_in_memory() {
+        if self.kind() == Kind::Regular && self.is_in_memory() {
             let error = io::Error::from_raw_os_error(libc::EOPNOTSUPP);
             return Err(OsError::of("cachestat", "looked up in the page cache", self.path(), error));
         }
