@@ -25,7 +25,7 @@ pub struct CompareArgs {
     /// Keep a copy of the study as a baseline of this name, in ~/.local/share/halfpower/baselines
     #[arg(long, value_name = "NAME")]
     pub save: Option<String>,
-    /// Also write an HTML page with the curves of both studies to this file
+    /// Also write an HTML page with the curves of all studies to this file
     #[arg(long)]
     pub html: Option<PathBuf>,
     /// Print the comparison as JSON only

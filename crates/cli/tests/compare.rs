@@ -214,8 +214,15 @@ fn more_studies_stand_beside_one_baseline() {
     assert_eq!(letters, [(&Value::from("A"), &Value::from("B")), (&Value::from("A"), &Value::from("C"))]);
     assert_eq!((&comparisons[0]["different"], &comparisons[1]["different"]), (&Value::from(false), &Value::from(true)));
 
-    let output = compare(&["--fail-if", "all throughput < -5%"]);
-    assert!(output.status.code() == Some(1) && said(&output).1.contains("holds for old: "), "{}", said(&output).1);
+    let words = ["--fail-if", "all throughput < -5%", "--html", "page.html", "--price", "9,8,7"];
+    let output = compare(&words);
+    let (out, err) = said(&output);
+    assert!(output.status.code() == Some(1) && err.contains("holds for old: "), "{err}");
+    assert!(out.contains("does not hold for B") && out.contains("A and C do not have"), "{out}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for word in ["<b>A: disk</b>, the baseline", "C differs from A", "C over A", "A, B and C do not have", "C old"] {
+        assert!(page.contains(word), "the page does not say `{word}`");
+    }
 }
 
 /// Each table has as many cells in every row, and says its alignment below its heading.
@@ -345,7 +352,6 @@ fn bad_input_gets_one_clear_sentence() {
         (&["a", "b", "--fail-if", "p99 > 5ms"], "name bs= or iodepth="),
         (&["a"], "--baseline NAME"),
         (&["a", "b", "other"], "a and other have no comparable cell"),
-        (&["a", "b", "b", "--html", "page.html"], "name two"),
         (&["a", "b", "--markdown", "--json"], "--json"),
         (&["a", "b", "--save", "main"], "name the one to keep"),
         (&["a", "--save", "../main"], "no name for a baseline"),

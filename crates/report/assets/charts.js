@@ -430,5 +430,7 @@ const Charts = (() => {
   }
 
   return { study, theme, number, size, span, round, colour, distinct, pathOf, logAxis, roundSpan, sizeAxis, layout, hover, HOVER,
-    QUIET, SHAPES, kinds: { throughput, heat, latency, cost } };
+    QUIET, SHAPES, kinds: { throughput, heat, latency, cost },
+    // Kinds that show the chosen depth.
+    byDepth: new Set(['throughput']) };
 })();

@@ -1,20 +1,23 @@
-// What shows two studies in one chart? The comparison and both studies' curves enter, plotly's traces and layout
+// What shows several studies in one chart? The comparisons and all studies' curves enter, plotly's traces and layout
 // leave; axes and manners are those of the report's charts. Pure: nothing here touches the page.
 
 'use strict';
 
 (() => {
-  const LIGHT = { a: '#0b6b70', b: '#b4530a', none: '#f2f5f4' };
-  const DARK = { a: '#56c5c4', b: '#f2a25c', none: '#242c30' };
-  const SHAPES = ['circle', 'square', 'diamond'];
-  const sides = (look) => (look === Charts.theme(true) ? DARK : LIGHT);
+  const SHAPES = ['circle', 'square', 'diamond', 'triangle-up', 'triangle-down', 'pentagon', 'hexagon', 'star'];
+  // Each study has a colour and a shape of its own; the baseline's are the first.
+  function sides(of, look) {
+    const all = of.findings.sides[look === Charts.theme(true) ? 'dark' : 'light'];
+    return { all, a: all[0], b: all[1], none: look.low };
+  }
   const { distinct, pathOf, HOVER } = Charts;
-  const told = (of) => of.findings.comparison;
+  // Of two studies there is one comparison.
+  const told = (of) => of.findings.comparisons[0];
   const common = (of, key) => told(of).cells.filter((cell) => pathOf(cell) === key);
   // Both studies' cells with their own intervals, as rows of the columns that the page names.
   const curves = (of, key) => of.findings.curves
-    .map(([study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high]) =>
-      ({ study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high }))
+    .map(([study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high, ...change]) =>
+      ({ study, pattern, cache, rw, iodepth, bs_bytes, threads, value, low, high, change }))
     .filter((cell) => !key || pathOf(cell) === key);
 
   // --- What a point says --------------------------------------------------------------------------------------
@@ -59,7 +62,7 @@
 
   function overlay(of, key, look, width) {
     const cells = common(of, key);
-    const ink = sides(look);
+    const ink = sides(of, look);
     const both = (cell) => cells.find((other) => other.iodepth === cell.iodepth && other.bs_bytes === cell.bs_bytes
       && other.threads === cell.threads);
     const data = threeDepths(cells).flatMap((depth, i) => ['A', 'B'].map((study) => {
@@ -96,7 +99,7 @@
     return (of, key, look, width) => {
       const most = full(told(of).practical[noise]);
       const cells = common(of, key).filter((cell) => figure(cell));
-      const ink = sides(look);
+      const ink = sides(of, look);
       const [low, high] = better > 0 ? [ink.b, ink.a] : [ink.a, ink.b];
       const sizes = distinct(told(of).cells.map((cell) => cell.bs_bytes));
       const depths = distinct(told(of).cells.map((cell) => cell.iodepth));
@@ -154,7 +157,7 @@
   function costs(of, key, look, width) {
     const charged = (cells) => cells.filter((cell) => cell.charged_us);
     const cells = charged(common(of, key));
-    const ink = sides(look);
+    const ink = sides(of, look);
     const sizes = distinct(cells.map((cell) => cell.bs_bytes));
     const fit = told(of).cost.find((item) => pathOf(item) === key && item.bound === 'charged');
     const data = ['A', 'B'].flatMap((study) => {
@@ -175,6 +178,95 @@
     return { data, layout: legend(Charts.layout(look, x, y, 'µs a request'), look) };
   }
 
-  Object.assign(Charts.kinds, { overlay, costs, change: map((cell) => cell.mbps, 1, 'throughput'),
+  // --- Several studies beside a baseline ----------------------------------------------------------------------
+
+  const letters = (of) => [told(of).a.letter, ...of.findings.comparisons.map((one) => one.b.letter)];
+  const nameOf = (of, letter) => of.findings.comparisons.flatMap((one) => [one.a, one.b])
+    .find((study) => study.letter === letter).name;
+  const shapeOf = (place) => SHAPES[place % SHAPES.length];
+  const colourOf = (of, look, place) => sides(of, look).all[place % sides(of, look).all.length];
+
+  // The depth of the baseline's highest peak, among the depths at which most studies have cells.
+  function depthOfPeak(of, cells) {
+    const studies = (depth) => new Set(cells.filter((cell) => cell.iodepth === depth).map((cell) => cell.study)).size;
+    const most = Math.max(...cells.map((cell) => studies(cell.iodepth)));
+    const able = cells.filter((cell) => studies(cell.iodepth) === most);
+    const baseline = able.filter((cell) => cell.study === letters(of)[0]);
+    return (baseline.length ? baseline : able).reduce((best, cell) => (cell.value > best.value ? cell : best)).iodepth;
+  }
+
+  function point(of, cell) {
+    const [percent, low, high, different] = cell.change;
+    const ends = low === null ? 'no interval' : `${signed(low)} to ${signed(high)}`;
+    const change = percent === null ? [] : [`${signed(percent)} from ${letters(of)[0]} (${ends})${different ? ' \u2605' : ''}`];
+    return [
+      `<b>${cell.study} ${nameOf(of, cell.study)}</b>, ${Charts.size(cell.bs_bytes)}, depth ${cell.iodepth}`,
+      `${Charts.number(cell.value)} MB/s (${Charts.number(cell.low)} to ${Charts.number(cell.high)})`,
+      ...change,
+    ].join('<br>');
+  }
+
+  function beside(of, key, look, width) {
+    const cells = curves(of, key);
+    const depth = cells.some((cell) => cell.iodepth === of.chosen) ? of.chosen : depthOfPeak(of, cells);
+    const data = letters(of).map((letter, place) => {
+      const line = cells.filter((cell) => cell.study === letter && cell.iodepth === depth)
+        .sort((x, y) => x.bs_bytes - y.bs_bytes);
+      const colour = colourOf(of, look, place);
+      return { name: `${letter} ${nameOf(of, letter)}`, mode: 'lines+markers', x: line.map((cell) => cell.bs_bytes),
+        y: line.map((cell) => cell.value),
+        error_y: { type: 'data', symmetric: false, array: line.map((cell) => cell.high - cell.value),
+          arrayminus: line.map((cell) => Math.min(cell.value - cell.low, cell.value * 0.9)),
+          color: colour, thickness: 1, width: 2 },
+        line: { color: colour, width: place ? 1.5 : 3, dash: place ? 'dash' : 'solid' },
+        marker: { color: colour, size: 7, symbol: shapeOf(place) },
+        customdata: line.map((cell) => point(of, cell)), hovertemplate: HOVER };
+    });
+    const x = Charts.sizeAxis(of.sizes, look, width);
+    const y = Charts.logAxis(cells.map((cell) => cell.value), Charts.round, look, 0.06);
+    return below({ data, layout: legend(Charts.layout(look, x, y, `MB/s; chosen: ${depth} deep`), look) });
+  }
+
+  // Names of studies are long: they take their own lines below the chart.
+  function below(chart) {
+    const lines = chart.data.filter((trace) => trace.showlegend !== false).length;
+    Object.assign(chart.layout.legend, { orientation: 'v', x: 0, xanchor: 'left', y: -0.13, yanchor: 'top' });
+    chart.layout.margin.b = 36 + 20 * lines;
+    chart.layout.height = 310 + 20 * lines;
+    return chart;
+  }
+
+  const MEANS = [['throughput', (path) => path.throughput_mbps, (value) => `${Charts.number(value)} MB/s`],
+    ['p99 latency', (path) => path.latency_ns_p99, (value) => Charts.span(value / 1e3)],
+    ['processor time a request', (path) => path.charged_us, (value) => `${Charts.number(value)} µs`]];
+
+  // A row a study, and in it a mark for each figure.
+  function means(of, key, look) {
+    const rows = of.findings.comparisons.map((one, row) => ({ row, place: row + 1, letter: one.b.letter,
+      path: one.paths.find((path) => pathOf(path) === key) })).filter(({ path }) => path);
+    const data = MEANS.map(([name, figure, say], i) => {
+      const known = rows.filter(({ path }) => figure(path)).map((row) => ({ ...row, change: figure(row.path) }));
+      const reach = (end) => known.map(({ change }) => Math.abs((change[end] ?? change.percent) - change.percent));
+      const ink = known.map(({ place }) => colourOf(of, look, place));
+      return { name, mode: 'markers', x: known.map(({ change }) => change.percent),
+        y: known.map(({ row }) => row + 0.24 * (i - 1)),
+        error_x: { type: 'data', symmetric: false, array: reach('high_percent'), arrayminus: reach('low_percent'),
+          color: look.soft, thickness: 1, width: 3 },
+        marker: { color: ink, size: 10, symbol: known.map(({ change }) => shapeOf(i) + (change.different ? '' : '-open')),
+          line: { color: ink, width: 1.5 } },
+        customdata: known.map(({ letter, change }) => `<b>${letter} ${nameOf(of, letter)}</b><br>${name} ${said(change, say)}`),
+        hovertemplate: HOVER };
+    });
+    const x = { ticksuffix: '%', gridcolor: look.line, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 2, ticks: '' };
+    const all = of.findings.comparisons.map((one) => one.b.letter);
+    const y = { range: [all.length - 0.5, -0.5], tickvals: all.map((_, row) => row), ticktext: all, showgrid: false,
+      zeroline: false, ticks: '' };
+    const chart = below({ data, layout: legend(Charts.layout(look, x, y, `change from ${letters(of)[0]}`), look) });
+    chart.layout.height += Math.max(0, all.length - 4) * 40;
+    return chart;
+  }
+
+  Charts.byDepth.add('beside');
+  Object.assign(Charts.kinds, { overlay, costs, beside, means, change: map((cell) => cell.mbps, 1, 'throughput'),
     tail: map((cell) => cell.latency_ns_p99, -1, 'p99') });
 })();

@@ -147,7 +147,7 @@
     document.querySelectorAll('.depths button').forEach((button, i) => {
       button.setAttribute('aria-pressed', String(of.depths[i] === of.chosen));
     });
-    const lines = figures.filter((figure) => figure.dataset.chart === 'throughput' && begun.has(figure));
+    const lines = figures.filter((figure) => Charts.byDepth.has(figure.dataset.chart) && begun.has(figure));
     lines.forEach((figure) => draw(figure).catch(failed));
   }
 

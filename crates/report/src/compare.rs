@@ -1,9 +1,14 @@
 //! Shows how studies differ from a baseline: in the terminal, as Markdown and as a page.
 
+mod cells;
+mod charts;
 mod data;
+mod definitions;
 mod many;
 mod page;
 mod parts;
+mod paths;
+mod sides;
 mod tables;
 mod terminal;
 

@@ -23,7 +23,7 @@ const wait = setInterval(async () => {
     const plot = figure.querySelector('.plot');
     return {
       chart: figure.dataset.chart, path: figure.dataset.path, points: count(figure, '.scatterlayer .points path'),
-      texts: count(figure, '.scatterlayer .text text'), shapes: count(figure, '.shapelayer path'),
+      texts: count(figure, '.scatterlayer .text text'), lines: count(figure, '.scatterlayer .lines path'), shapes: count(figure, '.shapelayer path'),
       filled: (plot.data[0].z ?? []).flat().filter((z) => z !== null).length,
       too_wide: plot.querySelector('svg').getBoundingClientRect().right - figure.getBoundingClientRect().right,
     };
@@ -55,6 +55,12 @@ fn studies() -> [(Findings, Vec<Record>); 2] {
 }
 
 fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
+    let named = [("before.halfpower", a), ("after.halfpower", b)];
+    compared_with_the_first(&named).remove(0)
+}
+
+/// Studies by name, each further one held against the first.
+fn compared_with_the_first(studies: &[(&'static str, &(Findings, Vec<Record>))]) -> Vec<Comparison> {
     let question = Question::about("/srv/sample data");
     let study = |name: &'static str, (findings, records): &'static (Findings, Vec<Record>)| StudyRecords {
         name,
@@ -65,7 +71,8 @@ fn compared([a, b]: &[(Findings, Vec<Record>); 2]) -> Comparison {
     };
     let leaked =
         |one: &(Findings, Vec<Record>)| -> &'static (Findings, Vec<Record>) { Box::leak(Box::new(one.clone())) };
-    halfpower_analyse::compare(&study("before.halfpower", leaked(a)), &study("after.halfpower", leaked(b))).unwrap()
+    let studies: Vec<StudyRecords<'_>> = studies.iter().map(|(name, one)| study(name, leaked(one))).collect();
+    halfpower_analyse::compare_all(&studies[0], &studies[1..])
 }
 
 fn text(comparison: &Comparison, width: usize) -> String {
@@ -97,6 +104,48 @@ fn cycles_put_two_processors_on_one_scale() {
     let (us, cycles) = (path.charged_us.unwrap(), path.charged_kilocycles.unwrap());
     assert_eq!(comparison.a.cpu_mhz.zip(comparison.b.cpu_mhz), Some((3600.0, 2400.0)));
     assert!((cycles[0] / us.a - 3.6).abs() < 1e-9 && (cycles[1] / us.b - 2.4).abs() < 1e-9, "{cycles:?}");
+}
+
+/// The page of the sample study, the same again, and the slower one.
+fn page_of_three() -> (Vec<Comparison>, String) {
+    let [first, slower] = studies();
+    let comparisons = compared_with_the_first(&[("disk", &first), ("again", &first), ("old <disk>", &slower)]);
+    let findings =
+        [&first.0, &first.0, &slower.0].map(|findings| halfpower_experiments::StudyFindings::from(findings.clone()));
+    let mut page = Vec::new();
+    halfpower_report::compare_html(&comparisons, &findings.each_ref(), &mut page).unwrap();
+    (comparisons, String::from_utf8(page).unwrap())
+}
+
+#[test]
+fn a_page_of_several_studies_holds_each_against_the_baseline() {
+    let (comparisons, page) = page_of_three();
+    let text = page[page.find("<main>").unwrap()..page.find("<footer>").unwrap()].to_string();
+    assert!(text.contains("Changes are from A, the baseline") && text.contains("<b>A: disk</b>, the baseline"));
+    assert!(text.contains(">C differs from A, the baseline.</p>"), "the answer stands first");
+    assert!(text.contains("C is slower on every path: throughput -10.0%") && !text.contains("old <disk>"));
+    let paths = comparisons[0].paths.len();
+    for kind in ["beside", "means"] {
+        assert_eq!(text.matches(&format!("data-chart=\"{kind}\"")).count(), paths, "{kind}");
+    }
+    // A row for each study below each path, and in the tables of cells the figures of all studies in one row.
+    let table = |caption: &str| {
+        let from = text.find(&format!("<caption>{caption}</caption>")).unwrap();
+        &text[from..from + text[from..].find("</table>").unwrap()]
+    };
+    let rows = table("Paths: mean changes over common cells, and peaks");
+    assert_eq!(rows.matches("<th scope=\"row\">B again</th>").count(), paths);
+    assert_eq!(rows.matches("<th scope=\"row\">C old &lt;disk&gt;</th>").count(), comparisons[1].paths.len());
+    for caption in ["Throughput, MB/s", "p99 latency, µs", "Processor time a request, µs"] {
+        let table = table(caption);
+        assert_eq!(table.matches("<th scope=\"row\">").count(), comparisons[0].cells.len(), "{caption}");
+        assert_eq!(table.matches("class=\"group\"").count(), paths, "{caption}");
+    }
+    let different = comparisons.iter().flat_map(|one| &one.cells).filter(|cell| cell.mbps.different).count();
+    assert!(different > 0 && table("Throughput, MB/s").matches(" *</span>").count() == different);
+    let unknown = comparisons[0].cells.len() - comparisons[1].cells.len();
+    assert!(unknown > 0, "C lacks some cells");
+    assert_eq!(table("Throughput, MB/s").matches("<td class=\"number\">\u{2013}</td>").count(), 2 * unknown);
 }
 
 fn key(pattern: impl std::fmt::Display, cache: impl std::fmt::Display, rw: impl std::fmt::Display) -> String {
@@ -147,7 +196,7 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
     let comparison = compared(&studies);
     let mut page = Vec::new();
     let [in_a, in_b] = findings.map(|findings| halfpower_experiments::StudyFindings::from(findings.clone()));
-    halfpower_report::compare_html(&comparison, [&in_a, &in_b], &mut page).unwrap();
+    halfpower_report::compare_html(std::slice::from_ref(&comparison), &[&in_a, &in_b], &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
     assert!(page.len() < 2_500_000, "{} bytes", page.len());
     let probed = page.replace("</body>", &format!("{PROBE}</body>"));
@@ -166,5 +215,38 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
         let hover = told["hover"].as_str().unwrap();
         assert!(hover.contains("4 KiB, depth 1") && hover.contains("\u{2212}10.0%"), "{hover}");
         assert_eq!(told["ground"], if dark { "rgb(20, 24, 27)" } else { "rgb(251, 251, 249)" });
+    }
+}
+
+/// Three studies: a line for each in every chart of throughput, and three marks for each study beside the baseline.
+#[test]
+#[ignore = "long: a browser draws the page"]
+fn several_studies_are_drawn_at_any_width_light_and_dark() {
+    let Some(chromium) = Chromium::find() else { return };
+    let (comparisons, page) = page_of_three();
+    assert!(page.len() < 2_500_000, "{} bytes", page.len());
+    let probed = page.replace("</body>", &format!("{PROBE}</body>"));
+    for (width, dark) in [(1400, true), (390, false)] {
+        let told = chromium.open(&probed, width, dark);
+        assert!(told.console.is_empty() && told.unexpected.is_empty(), "{:?} {:?}", told.console, told.unexpected);
+        let told: Value = serde_json::from_str(&told.message).unwrap();
+        assert_eq!((&told["errors"], told["error"].as_str()), (&Value::from(0), Some("")));
+        assert_eq!(told["overflow"], 0, "the page scrolls sideways at {width} pixels");
+        let figures = told["figures"].as_array().unwrap();
+        assert_eq!((figures.len(), &told["charts"]), (2 * comparisons[0].paths.len(), &Value::from(figures.len())));
+        for figure in figures {
+            let points = figure["points"].as_u64().unwrap() as usize;
+            let own = |one: &&Comparison| {
+                one.paths.iter().any(|path| key(path.pattern, path.cache, path.rw) == figure["path"].as_str().unwrap())
+            };
+            let studies = comparisons.iter().filter(own).count();
+            match figure["chart"].as_str().unwrap() {
+                "means" => assert_eq!(points, 3 * studies, "{figure}"),
+                _ => assert!(points >= 3 && figure["lines"] == 3, "{figure}: a line a study"),
+            }
+            assert!(figure["too_wide"].as_f64().unwrap() <= 0.0, "{figure} at {width}");
+        }
+        let hover = told["hover"].as_str().unwrap();
+        assert!(hover.contains("A disk") && hover.contains("MB/s"), "{hover}");
     }
 }

@@ -60,10 +60,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     }
     let comparisons = compared(args, &studies)?;
     if let Some(page) = &page {
-        let [comparison] = comparisons.as_slice() else {
-            bail!("--html shows two studies: name two, or take --markdown for more")
-        };
-        write_page(page, comparison, &studies)?;
+        write_page(page, &comparisons, &studies)?;
         if page.is_standard_output() {
             return answer(&comparisons);
         }
@@ -132,9 +129,9 @@ fn checked(args: &CompareArgs, comparison: &Comparison) -> Result<Vec<ConditionF
     }
 }
 
-fn write_page(page: &Destination, comparison: &Comparison, studies: &[Named]) -> Result<()> {
-    let findings = [&studies[0].analysed.findings, &studies[1].analysed.findings];
-    page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparison, findings, &mut &mut *out)?) })
+fn write_page(page: &Destination, comparisons: &[Comparison], studies: &[Named]) -> Result<()> {
+    let findings: Vec<_> = studies.iter().map(|study| &study.analysed.findings).collect();
+    page.write(|out| -> Result<()> { Ok(halfpower_report::compare_html(comparisons, &findings, &mut &mut *out)?) })
 }
 
 /// Says what could not be decided, and which conditions hold.

@@ -1,38 +1,72 @@
-//! Writes a comparison as JSON for the page's script.
+//! Writes comparisons as JSON for the page's script.
 
-use halfpower_analyse::Comparison;
+use halfpower_analyse::{CellFinding, CellSettings, Comparison};
 use halfpower_experiments::StudyFindings;
 use serde_json::{Value, json};
 
+use super::cells::common_cells;
+use super::sides;
 use crate::html::data::round;
 use crate::json::{comparison_value, study_value};
 
-/// What the page's script reads: the comparison, and the curves of both studies with their own intervals.
-pub(super) fn data(comparison: &Comparison, findings: [&StudyFindings; 2]) -> String {
+/// What the page's script reads: the comparisons, and the curves of all studies with their own intervals.
+pub(super) fn data(comparisons: &[Comparison], findings: &[&StudyFindings]) -> String {
     let mut told = study_value(findings[0]);
     for list in told.as_object_mut().into_iter().flat_map(|keys| keys.values_mut()).filter(|value| value.is_array()) {
         *list = json!([]);
     }
-    let row = |study: &str, cell: &halfpower_analyse::CellFinding| {
-        json!([
-            study,
-            cell.pattern,
-            cell.cache,
-            cell.rw,
-            cell.iodepth,
-            cell.bs_bytes,
-            cell.threads,
-            cell.mbps.value,
-            cell.mbps.low,
-            cell.mbps.high
-        ])
+    let baseline = (&comparisons[0].a.letter, None);
+    let others = comparisons.iter().map(|one| (&one.b.letter, Some(one)));
+    let studies = std::iter::once(baseline).chain(others).zip(findings);
+    let rows = |((letter, comparison), study): ((&String, Option<&Comparison>), &&StudyFindings)| {
+        study.cells.iter().map(|cell| row(letter, comparison, cell)).collect::<Vec<_>>()
     };
-    let of = |study: &'static str, findings: &StudyFindings| -> Vec<Value> {
-        findings.cells.iter().map(|cell| row(study, cell)).collect()
-    };
-    told["curves"] = Value::Array([of("A", findings[0]), of("B", findings[1])].concat());
-    told["comparison"] = comparison_value(comparison);
+    told["curves"] = studies.flat_map(rows).collect();
+    // The depths and sizes that a reader chooses from.
+    told["cells"] = common_cells(comparisons)
+        .iter()
+        .map(|cell| json!({ "iodepth": cell.iodepth, "bs_bytes": cell.bs_bytes }))
+        .collect();
+    told["comparisons"] = comparisons.iter().map(|one| shown(one, comparisons.len() == 1)).collect();
+    told["sides"] = sides::value();
     round(&mut told);
     let whole = json!({ "findings": told, "runs": { "columns": [], "rows": [] } });
     whole.to_string().replace('<', "\\u003c")
+}
+
+/// A cell of a study with its throughput, and the change of that from the baseline, where it is known.
+fn row(letter: &str, comparison: Option<&Comparison>, cell: &CellFinding) -> Value {
+    let CellFinding { pattern, rw, cache, iodepth, bs_bytes, threads, mbps, .. } = *cell;
+    let settings = CellSettings { pattern, rw, cache, iodepth, bs_bytes, threads };
+    let compared = comparison.and_then(|one| one.cells.iter().find(|cell| cell.settings == settings));
+    let change = compared.map(|compared| compared.mbps);
+    json!([
+        letter,
+        pattern,
+        cache,
+        rw,
+        iodepth,
+        bs_bytes,
+        threads,
+        mbps.value,
+        mbps.low,
+        mbps.high,
+        change.map(|change| change.percent),
+        change.and_then(|change| change.low_percent),
+        change.and_then(|change| change.high_percent),
+        change.is_some_and(|change| change.different)
+    ])
+}
+
+/// A comparison without what no chart shows; charts of several studies show their means, and no cells of pairs.
+fn shown(comparison: &Comparison, of_two: bool) -> Value {
+    let mut value = comparison_value(comparison);
+    let members = value.as_object_mut().expect("a comparison is an object");
+    for key in ["notes", "half_power", "price", "only_a", "only_b", "left_out", "fail_if"] {
+        members.remove(key);
+    }
+    if !of_two {
+        members.remove("cells");
+    }
+    value
 }

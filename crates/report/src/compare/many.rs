@@ -1,13 +1,15 @@
 //! Makes the screen of several studies that are compared with one baseline: for each path a row a study.
 
-use halfpower_analyse::{Comparison, PathComparison, PathSettings};
+use halfpower_analyse::{Comparison, PathSettings};
 use halfpower_text::format::{number, size};
 
 use super::parts::{Part, row};
+use super::paths::common_paths;
 use super::terminal::{DIFFERENT, LINES, STUDIES, UNKNOWN, conditions, half_powers, narrow, price, study};
 use crate::terminal::Noun;
+use crate::words::compare::verdict_among_several;
+use crate::words::compare_notes;
 use crate::words::settings::path as path_words;
-use crate::words::{compare, compare_notes};
 
 const ROWS: Noun = Noun("study", "studies");
 /// Columns that a narrow screen may lose: those after the change of the peak.
@@ -19,7 +21,7 @@ pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
     let studies = studies.chain(comparisons.iter().map(|comparison| study(&comparison.b))).collect();
     let mut parts = vec![Part::facts(studies, STUDIES), verdicts(comparisons), conditions(comparisons)];
     parts.extend(comparisons.iter().map(price));
-    parts.extend(paths(comparisons).into_iter().map(|path| throughput(comparisons, path)));
+    parts.extend(common_paths(comparisons).into_iter().map(|path| throughput(comparisons, path)));
     parts.push(half_power(comparisons));
     let note = |comparison: &Comparison| {
         let of = |note| ("  ! ", format!("{}: {}", comparison.b.letter, compare_notes::sentence(note, comparison)));
@@ -33,10 +35,7 @@ pub(super) fn parts(comparisons: &[Comparison]) -> Vec<Part> {
 fn verdicts(comparisons: &[Comparison]) -> Part {
     let mut lines: Vec<(&str, String)> = Vec::new();
     for comparison in comparisons {
-        let said = compare::verdict(comparison).join(" ");
-        let letter = &comparison.b.letter;
-        let named = said.starts_with(&format!("{letter} is"));
-        lines.push(("", if named { said } else { format!("{letter}: {said}") }));
+        lines.push(("", verdict_among_several(comparison)));
     }
     if comparisons.iter().any(|comparison| comparison.different) {
         let letter = &comparisons[0].a.letter;
@@ -46,17 +45,6 @@ fn verdicts(comparisons: &[Comparison]) -> Part {
         lines.push(("", marks));
     }
     Part::lines(None, lines, LINES, usize::MAX)
-}
-
-/// Every path that any study has in common with the baseline.
-fn paths(comparisons: &[Comparison]) -> Vec<PathSettings> {
-    let mut paths: Vec<PathSettings> = Vec::new();
-    for path in comparisons.iter().flat_map(|comparison| &comparison.paths).map(PathComparison::settings) {
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    paths
 }
 
 /// One path: of each study its peak, beside that of the baseline over the same cells, and its mean changes.

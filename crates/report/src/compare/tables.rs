@@ -1,13 +1,16 @@
-//! Shows the numbers of a comparison as tables for the page: paths, half power, cost and cells.
+//! Shows the numbers of comparisons as tables for the page: paths, half power and cost.
 
-use halfpower_analyse::{Bound, CellComparison, CellSettings, Change, Comparison, CostTerm, HalfPowerComparison};
+use halfpower_analyse::{
+    Bound, CellSettings, Change, Comparison, CostComparison, CostTerm, HalfPowerComparison, PathComparison,
+    PathSettings, StudyFacts,
+};
 use maud::{Markup, html};
 
+use super::paths::common_paths;
 use crate::html::format::{UNKNOWN, ends, heading, number, size};
 use crate::html::scrolling_table::scrolling_table;
+use crate::words;
 use crate::words::compare::signed;
-use crate::words::settings::cell as cell_words;
-use crate::words::{self, compare_notes};
 
 /// A table that scrolls where it is wider than the page; columns from `numbers_from` on hold numbers.
 pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: Markup) -> Markup {
@@ -19,7 +22,7 @@ pub(crate) fn wide(caption: &str, columns: &[&str], numbers_from: usize, rows: M
     scrolling_table(caption, columns, html! { tbody { (rows) } })
 }
 
-fn changed(change: Option<Change>) -> Markup {
+pub(super) fn changed(change: Option<Change>) -> Markup {
     match change {
         Some(change) => html! {
             td.number {
@@ -31,12 +34,44 @@ fn changed(change: Option<Change>) -> Markup {
     }
 }
 
-pub(crate) fn path_table(comparison: &Comparison) -> Markup {
+/// The name of a study in the head of a row: `C after.halfpower`.
+pub(super) fn named(study: &StudyFacts) -> String {
+    format!("{} {}", study.letter, study.name)
+}
+
+/// What the columns of the study call it that is held against A.
+fn other(comparisons: &[Comparison]) -> &str {
+    if let [comparison] = comparisons { &comparison.b.letter } else { "study" }
+}
+
+/// Rows of a path: of one comparison they are its own, of several they stand below the name of the path.
+fn rows_of_path<T>(
+    comparisons: &[Comparison],
+    settings: PathSettings,
+    of: fn(&Comparison) -> &[T],
+    path_of: fn(&T) -> PathSettings,
+    columns: usize,
+    row: impl Fn(&str, &T) -> Markup,
+) -> Markup {
+    let path = heading(&words::settings::path(settings));
+    let own = |comparison| Iterator::filter(<[T]>::iter(of(comparison)), move |one| path_of(one) == settings);
+    html! {
+        @if comparisons.len() > 1 && comparisons.iter().any(|one| own(one).next().is_some()) {
+            tr.group { th colspan=(columns) scope="rowgroup" { (path) } }
+        }
+        @for comparison in comparisons {
+            @let head = if comparisons.len() > 1 { named(&comparison.b) } else { path.clone() };
+            @for one in own(comparison) { (row(&head, one)) }
+        }
+    }
+}
+
+pub(crate) fn path_table(comparisons: &[Comparison]) -> Markup {
     let at = |settings: &CellSettings| format!("{}, {} deep", size(settings.bs_bytes as f64), settings.iodepth);
-    let rows = html! {
-        @for path in &comparison.paths {
+    let row = |head: &str, path: &PathComparison| {
+        html! {
             tr {
-                th scope="row" { (heading(&words::settings::path(path.settings()))) }
+                th scope="row" { (head) }
                 td.number { (path.cells) }
                 td.number { (path.cells_different) }
                 (changed(Some(path.throughput_mbps)))
@@ -48,37 +83,51 @@ pub(crate) fn path_table(comparison: &Comparison) -> Markup {
             }
         }
     };
+    let peak = format!("Peak {}", other(comparisons));
     let columns =
-        ["Path", "Cells", "differ", "Throughput", "Peak A, MB/s", "Peak B", "Change of peak", "p99 latency", "Cost"];
+        ["Path", "Cells", "differ", "Throughput", "Peak A, MB/s", &peak, "Change of peak", "p99 latency", "Cost"];
+    let rows = html! {
+        @for settings in common_paths(comparisons) {
+            (rows_of_path(comparisons, settings, |one| &one.paths, PathComparison::settings, columns.len(), row))
+        }
+    };
     wide("Paths: mean changes over common cells, and peaks", &columns, 1, rows)
 }
 
-pub(crate) fn half_power_table(comparison: &Comparison) -> Markup {
+pub(crate) fn half_power_table(comparisons: &[Comparison]) -> Markup {
     let bound = |bytes: u64, bracketed: bool| format!("{}{}", if bracketed { "" } else { "≤ " }, size(bytes as f64));
-    let same = |one: &HalfPowerComparison, other: &HalfPowerComparison| one.settings() == other.settings();
-    let rows = html! {
-        @for depths in comparison.half_power.chunk_by(same) {
-            tr.group { th colspan="6" scope="rowgroup" { (heading(&words::settings::path(depths[0].settings()))) } }
-            @for half in depths {
-                tr {
-                    th scope="row" { (half.iodepth) }
-                    td.number { (bound(half.bs_bytes_a, half.bracketed_a)) }
-                    td.number { (bound(half.bs_bytes_b, half.bracketed_b)) }
-                    @match half.n_half_bytes {
-                        Some(change) => { td.number { (size(change.a)) } td.number { (size(change.b)) } }
-                        None => { td.number { (UNKNOWN) } td.number { (UNKNOWN) } }
-                    }
-                    (changed(half.n_half_bytes))
+    let row = |head: &str, half: &HalfPowerComparison| {
+        html! {
+            tr {
+                th scope="row" { (head) small { (half.iodepth) " deep" } }
+                td.number { (bound(half.bs_bytes_a, half.bracketed_a)) }
+                td.number { (bound(half.bs_bytes_b, half.bracketed_b)) }
+                @match half.n_half_bytes {
+                    Some(change) => { td.number { (size(change.a)) } td.number { (size(change.b)) } }
+                    None => { td.number { (UNKNOWN) } td.number { (UNKNOWN) } }
                 }
+                (changed(half.n_half_bytes))
             }
         }
     };
-    let columns = ["Depth", "Half power from, A", "B", "n½ A", "n½ B", "Change of n½"];
-    html! { @if !comparison.half_power.is_empty() { (wide("Half power", &columns, 1, rows)) } }
+    let other = other(comparisons);
+    let (from, n_half) = (format!("from, {other}"), format!("n½ {other}"));
+    let columns = ["Path", "Half power from, A", &from, "n½ A", &n_half, "Change of n½"];
+    let rows = html! {
+        @for settings in common_paths(comparisons) {
+            (rows_of_path(comparisons, settings, |one| &one.half_power, HalfPowerComparison::settings, columns.len(), row))
+        }
+    };
+    let any = comparisons.iter().any(|one| !one.half_power.is_empty());
+    html! { @if any { (wide("Half power", &columns, 1, rows)) } }
 }
 
-pub(crate) fn cost_table(comparison: &Comparison) -> Markup {
-    let in_cycles = comparison.cost.iter().any(|cost| cost.fixed_us.cycles.is_some());
+pub(crate) fn cost_table(comparisons: &[Comparison]) -> Markup {
+    let mut costs = comparisons.iter().flat_map(|one| &one.cost).peekable();
+    if costs.peek().is_none() {
+        return html! {};
+    }
+    let in_cycles = costs.any(|cost| cost.fixed_us.cycles.is_some());
     let bound = |bound| if bound == Bound::Charged { "charged" } else { "soaker" };
     let term = |term: &CostTerm| {
         html! {
@@ -90,74 +139,24 @@ pub(crate) fn cost_table(comparison: &Comparison) -> Markup {
             }
         }
     };
-    let rows = html! {
-        @for cost in &comparison.cost {
+    let row = |head: &str, cost: &CostComparison| {
+        html! {
             tr {
-                th scope="row" { (heading(&words::settings::path(cost.settings()))) small { (bound(cost.bound)) } }
+                th scope="row" { (head) small { (bound(cost.bound)) } }
                 (term(&cost.fixed_us))
                 (term(&cost.marginal_us_per_kib))
             }
         }
     };
-    let mut columns = vec!["Path", "Fixed A, µs", "Fixed B", "Change"];
-    let cycles = |columns: &mut Vec<&str>| {
-        if in_cycles {
-            columns.push("in cycles")
-        }
-    };
-    cycles(&mut columns);
-    columns.extend(["Marginal A, µs/KiB", "Marginal B", "Change"]);
-    cycles(&mut columns);
-    html! { @if !comparison.cost.is_empty() { (wide("Processor time a request", &columns, 1, rows)) } }
-}
-
-/// Every common cell, those that differ first, and the lists of those that could not be compared.
-pub(crate) fn cell_list(comparison: &Comparison) -> Markup {
-    let mut cells: Vec<&CellComparison> = comparison.cells.iter().collect();
-    cells.sort_by_key(|cell| !cell.different());
+    let other = other(comparisons);
+    let (fixed, marginal) = (format!("Fixed {other}"), format!("Marginal {other}"));
+    let cycles = in_cycles.then_some("in cycles");
+    let columns = ["Path", "Fixed A, µs", &fixed, "Change"].into_iter().chain(cycles);
+    let columns = columns.chain(["Marginal A, µs/KiB", &marginal, "Change"]).chain(cycles).collect::<Vec<_>>();
     let rows = html! {
-        @for cell in cells {
-            tr {
-                th scope="row" {
-                    (heading(&cell_words(&cell.settings)))
-                    @if !cell.steady { small { "not steady" } }
-                }
-                td.number { (cell.runs_a) ", " (cell.runs_b) }
-                td.number { (number(cell.mbps.a)) }
-                td.number { (number(cell.mbps.b)) }
-                (changed(Some(cell.mbps)))
-                (changed(cell.latency_ns_p99))
-                (changed(cell.charged_us))
-            }
+        @for settings in common_paths(comparisons) {
+            (rows_of_path(comparisons, settings, |one| &one.cost, CostComparison::settings, columns.len(), row))
         }
     };
-    let columns = ["Cell", "Runs A, B", "MB/s A", "MB/s B", "Throughput", "p99 latency", "Cost"];
-    html! {
-        section #cells-compared {
-            h2 id="cells" { "Cells" }
-            details open[comparison.cells.len() <= 40] {
-                summary { "All " (comparison.cells.len()) " common cells, those that differ first" }
-                (wide("Common cells", &columns, 1, rows))
-            }
-            (alone("Cells that A alone has", &comparison.only_a))
-            (alone("Cells that B alone has", &comparison.only_b))
-            @if !comparison.left_out.is_empty() {
-                details {
-                    summary { (comparison.left_out.len()) " common cells left out" }
-                    ul { @for one in &comparison.left_out { li { (cell_words(&one.settings)) ": " (compare_notes::left_out(one, comparison)) } } }
-                }
-            }
-        }
-    }
-}
-
-fn alone(what: &str, cells: &[CellSettings]) -> Markup {
-    html! {
-        @if !cells.is_empty() {
-            details {
-                summary { (what) ": " (cells.len()) }
-                ul { @for settings in cells { li { (cell_words(settings)) } } }
-            }
-        }
-    }
+    wide("Processor time a request", &columns, 1, rows)
 }

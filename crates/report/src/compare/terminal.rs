@@ -44,7 +44,7 @@ pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     vec![
         Part::facts(vec![study(&comparison.a), study(&comparison.b)], STUDIES),
         Part::lines(None, verdict, LINES, usize::MAX),
-        conditions([comparison]),
+        conditions(std::slice::from_ref(comparison)),
         price(comparison),
         throughput(comparison),
         half_power(comparison),
@@ -70,13 +70,13 @@ pub(super) fn study(facts: &StudyFacts) -> String {
 }
 
 /// What became of the conditions, in each comparison.
-pub(super) fn conditions<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Part {
+pub(super) fn conditions(comparisons: &[Comparison]) -> Part {
     let mut lines = Vec::new();
     for (comparison, finding) in
-        comparisons.into_iter().flat_map(|one| one.fail_if.iter().map(move |finding| (one, finding)))
+        comparisons.iter().flat_map(|one| one.fail_if.iter().map(move |finding| (one, finding)))
     {
         let word = if finding.holds { "holds" } else { "does not hold" };
-        let of = if comparison.b.letter == "B" { String::new() } else { format!(" for {}", comparison.b.letter) };
+        let of = if comparisons.len() == 1 { String::new() } else { format!(" for {}", comparison.b.letter) };
         lines.push(("  ", format!("`{}` {word}{of}", finding.condition)));
         let holding: Vec<_> = finding.cases.iter().filter(|case| case.holds).collect();
         for case in holding.iter().take(CASES) {
@@ -210,8 +210,7 @@ pub(super) fn price(comparison: &Comparison) -> Part {
         let over = a.zip(b).filter(|(a, _)| *a > 0.0).map_or(UNKNOWN.to_string(), |(a, b)| percent(b / a));
         rows.push(row([&format!("  {name}"), &shown(a), &shown(b), &over]));
     }
-    let missing = table.missing.iter().map(|(study, figure)| compare_notes::missing(*study, *figure, comparison));
-    Part::table(rows, &[1, 2, 3], LINES).with_sentences(missing.collect())
+    Part::table(rows, &[1, 2, 3], LINES).with_sentences(compare_notes::all_missing(std::slice::from_ref(comparison)))
 }
 
 /// What stands in the price table, in its order.

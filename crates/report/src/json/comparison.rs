@@ -172,7 +172,11 @@ fn with_path<T>(findings: &[T], words: impl Fn(&T) -> String) -> Vec<WithPath<'_
 }
 
 fn missing(study: InStudy, figure: MissingFigure, comparison: &Comparison) -> MissingDocument {
-    MissingDocument { figure, study, text: compare_notes::missing(study, figure, comparison) }
+    MissingDocument {
+        figure,
+        study,
+        text: compare_notes::missing(&compare_notes::letters_of(study, comparison), figure),
+    }
 }
 
 fn left_out<'a>(left_out: &'a LeftOut, comparison: &Comparison) -> LeftOutDocument<'a> {

@@ -60,6 +60,25 @@ pub fn case_figures(limit: ConditionLimit, case: &ConditionCase) -> String {
     format!("{} to {} ({percent})", say(case.change.a), say(case.change.b))
 }
 
+/// The answer of several comparisons with one baseline: which studies differ from it.
+pub(crate) fn verdict_of_all(comparisons: &[Comparison]) -> String {
+    let baseline = &comparisons[0].a.letter;
+    let differ: Vec<String> =
+        comparisons.iter().filter(|one| one.outcome == Outcome::Different).map(|one| one.b.letter.clone()).collect();
+    match differ.len() {
+        0 => format!("No study is seen to differ from {baseline}, the baseline."),
+        1 => format!("{} differs from {baseline}, the baseline.", differ[0]),
+        _ => format!("{} differ from {baseline}, the baseline.", joined(&differ)),
+    }
+}
+
+/// The answer of one comparison among several: it begins with its study's letter.
+pub(crate) fn verdict_among_several(comparison: &Comparison) -> String {
+    let said = verdict(comparison).join(" ");
+    let letter = &comparison.b.letter;
+    if said.starts_with(&format!("{letter} is")) { said } else { format!("{letter}: {said}") }
+}
+
 /// Says as much as the noise lets it: none beyond 5% where cells are known well enough, else how much could hide.
 fn no_difference(comparison: &Comparison) -> String {
     let floor = &comparison.practical.throughput;
@@ -205,7 +224,7 @@ pub fn signed(percent: f64) -> String {
 }
 
 /// `one`, `one and another`, `one, another and a third`.
-fn joined(words: &[String]) -> String {
+pub(super) fn joined(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

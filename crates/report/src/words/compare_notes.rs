@@ -3,6 +3,8 @@
 use halfpower_analyse::{Comparison, Flaw, InStudy, LeftOut, MissingFigure, Note, PlaceAspect, StudyFacts};
 use halfpower_text::format::{size, two_digits};
 
+use super::compare::joined;
+
 /// A note as the report shows it; `comparison` has the facts of both studies.
 pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
     let (letter_a, letter_b) = (&comparison.a.letter, &comparison.b.letter);
@@ -29,7 +31,8 @@ pub(crate) fn sentence(note: &Note, comparison: &Comparison) -> String {
                 Some(bytes) => format!("lies in pieces over {}", size(*bytes as f64)),
                 None => "is one part".to_string(),
             };
-            format!("The part of the target that was used {} in A and {} in B.", over(a_bytes), over(b_bytes))
+            let [of_a, of_b] = [a_bytes, b_bytes].map(over);
+            format!("The part of the target that was used {of_a} in {letter_a} and {of_b} in {letter_b}.")
         }
         Note::RunOnce { cells, of_cells } => format!(
             "{cells} of {of_cells} common cells were run once in {letter_a} or in {letter_b}: they have no interval, and no difference is \
@@ -119,8 +122,8 @@ fn flaw_words(study: InStudy, flaw: Flaw, comparison: &Comparison) -> String {
     }
 }
 
-/// What a price table lacks, in a sentence.
-pub(crate) fn missing(study: InStudy, figure: MissingFigure, comparison: &Comparison) -> String {
+/// What the price tables of these studies lack, in a sentence.
+pub(crate) fn missing(letters: &[String], figure: MissingFigure) -> String {
     let what = match figure {
         MissingFigure::Capacity => "the capacity of the device".to_string(),
         MissingFigure::RandomReads { bs_bytes } => {
@@ -132,9 +135,36 @@ pub(crate) fn missing(study: InStudy, figure: MissingFigure, comparison: &Compar
             format!("random direct reads of {} one at a time (--iodepth 1 measures them)", size(bs_bytes as f64))
         }
     };
+    let verb = if letters.len() == 1 { "does" } else { "do" };
+    format!("{} {verb} not have {what}.", joined(letters))
+}
+
+/// The letters of the studies that lack a figure.
+pub(crate) fn letters_of(study: InStudy, comparison: &Comparison) -> Vec<String> {
+    let (a, b) = (comparison.a.letter.clone(), comparison.b.letter.clone());
     match study {
-        InStudy::Both => format!("Neither study has {what}."),
-        InStudy::A => format!("{} does not have {what}.", comparison.a.letter),
-        InStudy::B => format!("{} does not have {what}.", comparison.b.letter),
+        InStudy::Both => vec![a, b],
+        InStudy::A => vec![a],
+        InStudy::B => vec![b],
     }
+}
+
+/// What the price tables lack, each figure once with all studies that lack it.
+pub(crate) fn all_missing(comparisons: &[Comparison]) -> Vec<String> {
+    let mut lacking: Vec<(MissingFigure, Vec<String>)> = Vec::new();
+    for (comparison, table) in comparisons.iter().filter_map(|one| Some((one, one.price.as_ref()?))) {
+        for (study, figure) in &table.missing {
+            let letters = letters_of(*study, comparison);
+            match lacking.iter_mut().find(|(known, _)| known == figure) {
+                Some((_, known)) => known.extend(letters),
+                None => lacking.push((*figure, letters)),
+            }
+        }
+    }
+    let said = |(figure, mut letters): (MissingFigure, Vec<String>)| {
+        letters.sort_by_key(|letter| (letter.len(), letter.clone()));
+        letters.dedup();
+        missing(&letters, figure)
+    };
+    lacking.into_iter().map(said).collect()
 }
