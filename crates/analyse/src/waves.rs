@@ -3,8 +3,7 @@
 //! A throttle that hands out slices of time (the kernel's control groups do, ten a second), or a drive that empties its
 //! queue at once, completes many requests together and then none. A window that opens and closes at any time cuts such
 //! waves: it is wrong by up to a wave at either end, and by what had been saved up for the first of them while nobody
-//! asked. So the rate is counted from the end of a wave to the end of another one, between which each wave has its
-//! whole time.
+//! asked. So the rate is counted from one wave to another, between which each wave has its whole time.
 
 use halfpower_record::{Record, Series};
 
@@ -29,6 +28,13 @@ const REGULAR: f64 = 0.2;
 const SAVED_UP: f64 = 0.1;
 /// The gap that tells waves apart: half of the longest gaps, but for two of them, which may be stalls.
 const STALLS: usize = 2;
+/// Steps of the longest gaps, at least, from which on none is missed: one of less than two steps may hold no empty one,
+/// so that waves run into each other.
+const APART: usize = 2;
+/// Longest step that a rate is told with, as a share of the time between the first and the last wave.
+const COARSEST: f64 = 0.02;
+/// Variance of a time that is known to a step, in steps squared: any part of it is as likely.
+const STEP_VARIANCE: f64 = 1.0 / 12.0;
 
 /// Requests that complete together, again and again.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,13 +45,14 @@ pub struct Waves {
     pub bytes: f64,
     /// Whether they come in time, as where a limit hands out slices.
     pub regular: bool,
-    /// The rate between the ends of the first and the last of them in MB/s; `None` where they are too few.
+    /// The rate between the first and the last of them in MB/s; `None` where they are too few, or the steps too long.
     pub mbps: Option<f64>,
-    /// The time between these ends, in nanoseconds.
+    /// The time between these two, in nanoseconds.
     pub lasts_ns: u64,
 }
 
-/// The waves that the requests of a run complete in; `None` where they come evenly, or too few waves are there to tell.
+/// The waves that the requests of a run complete in; `None` where they come evenly, or where too few waves are there, or
+/// too long steps, to tell.
 pub fn waves(record: &Record) -> Option<Waves> {
     waves_after(&record.series, 0, record.run.workload.bs.0)
 }
@@ -55,58 +62,79 @@ fn sum(steps: &[u64]) -> f64 {
     steps.iter().map(|bytes| *bytes as f64).sum()
 }
 
+/// One wave.
+struct Wave {
+    /// Its first step.
+    from: usize,
+    /// Its middle, in steps: where half of its bytes have come.
+    at: f64,
+    /// Bytes up to its end.
+    moved: f64,
+}
+
 /// The waves of requests of `block_bytes` after the first `cut` steps.
 pub(crate) fn waves_after(series: &Series, cut: usize, block_bytes: u64) -> Option<Waves> {
     let steps = &series.bytes;
-    let filled = steps.iter().filter(|bytes| **bytes > 0).count();
-    let ends = ends(steps);
-    let together = sum(steps) / ends.len().max(1) as f64 / block_bytes.max(1) as f64;
-    if filled as f64 > (1.0 - EMPTY) * steps.len() as f64 {
+    let filled: Vec<usize> = (0..steps.len()).filter(|step| steps[*step] > 0).collect();
+    if filled.len() as f64 > (1.0 - EMPTY) * steps.len() as f64 {
         return None;
     }
+    let gap = usual_gap(&filled);
+    if gap < APART {
+        return None;
+    }
+    let all = apart(steps, &filled, gap.div_ceil(2));
+    let together = sum(steps) / all.len().max(1) as f64 / block_bytes.max(1) as f64;
     let opens = ((SAVED_UP * steps.len() as f64) as usize).max(cut);
     // The last wave may be one that the window's end has cut: nothing says that it was over.
-    let (_, all_but_last) = ends.split_last()?;
-    let whole: Vec<usize> = all_but_last.iter().copied().filter(|end| *end >= opens).collect();
-    let (first, last) = (*whole.first()?, *whole.last()?);
+    let (_, all_but_last) = all.split_last()?;
+    let whole: Vec<&Wave> = all_but_last.iter().filter(|wave| wave.from >= opens).collect();
+    let (first, last) = (whole.first()?.at, whole.last()?.at);
     let regular = is_regular(&whole);
     let (waves, requests) = if regular { (FEWEST_SEEN, REQUESTS_REGULAR) } else { (FEWEST, REQUESTS) };
     if whole.len() < waves || together < requests {
         return None;
     }
-    let moved = |end: usize| sum(&steps[first + 1..=end]);
-    let points: Vec<(f64, f64)> = whole.iter().map(|end| (*end as f64, moved(*end))).collect();
+    let points: Vec<(f64, f64)> = whole.iter().map(|wave| (wave.at, wave.moved)).collect();
     let bytes_per_step = slope(&points)?;
-    let lasts_ns = ((last - first) as u64).saturating_mul(series.step_ns);
+    let lasts_ns = ((last - first) * series.step_ns as f64) as u64;
     let period_ns = lasts_ns / (whole.len() as u64 - 1);
     let many = whole.len() >= FEWEST_REGULAR && whole.len() as f64 * together >= FEWEST_REQUESTS;
-    let mbps = many.then_some(bytes_per_step * 1e3 / series.step_ns as f64);
+    let mbps = (many && COARSEST * (last - first) >= 1.0).then_some(bytes_per_step * 1e3 / series.step_ns as f64);
     let bytes = bytes_per_step * period_ns as f64 / series.step_ns as f64;
     Some(Waves { period_ns, bytes, regular, mbps, lasts_ns })
 }
 
-/// The last step of each wave: what follows it is a gap, and no hole within a wave.
-fn ends(steps: &[u64]) -> Vec<usize> {
-    let filled: Vec<usize> = (0..steps.len()).filter(|step| steps[*step] > 0).collect();
+/// Steps of the gaps between waves: of the longest, but for what may be stalls.
+fn usual_gap(filled: &[usize]) -> usize {
     let mut gaps: Vec<usize> = filled.windows(2).map(|pair| pair[1] - pair[0] - 1).filter(|gap| *gap > 0).collect();
     gaps.sort_unstable_by(|one, other| other.cmp(one));
-    let longest = gaps.get(STALLS).or(gaps.last()).copied().unwrap_or(1);
-    let least = longest.div_ceil(2);
-    let is_end = |pair: &&[usize]| pair[1] - pair[0] > least;
-    filled.windows(2).filter(is_end).map(|pair| pair[0]).chain(filled.last().copied()).collect()
+    gaps.get(STALLS).or(gaps.last()).copied().unwrap_or(1)
 }
 
-/// Whether waves come as if by a clock.
-fn is_regular(ends: &[usize]) -> bool {
-    let times: Vec<f64> = ends.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+/// The waves that gaps of so many steps or more set apart: what is shorter is a hole within one.
+fn apart(steps: &[u64], filled: &[usize], gap: usize) -> Vec<Wave> {
+    let mut moved = 0.0;
+    let wave = |of: &[usize]| {
+        let bytes: f64 = of.iter().map(|step| steps[*step] as f64).sum();
+        let weighted: f64 = of.iter().map(|step| *step as f64 * steps[*step] as f64).sum();
+        moved += bytes;
+        Wave { from: of[0], at: weighted / bytes, moved }
+    };
+    filled.chunk_by(|one, next| next - one <= gap).map(wave).collect()
+}
+
+/// Whether waves come as if by a clock. That each is known to a step alone is none of their doing.
+fn is_regular(waves: &[&Wave]) -> bool {
+    let times: Vec<f64> = waves.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     let Some(usual) = some_mean(times.iter().copied()) else { return false };
     let square = mean(&times.iter().map(|time| (time - usual).powi(2)).collect::<Vec<_>>());
-    square.sqrt() <= REGULAR * usual
+    (square - 2.0 * STEP_VARIANCE).max(0.0).sqrt() <= REGULAR * usual
 }
 
 /// The slope of the line of least squares through points; `None` where they do not span any.
 ///
-/// All ends of waves count, not the first and last alone: each is known to a step, and so many are off by less.
+/// All waves count, not the first and last alone: each is known to a step, and so many are off by less.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let (x_mean, y_mean) =
         (some_mean(points.iter().map(|point| point.0))?, some_mean(points.iter().map(|point| point.1))?);
@@ -187,5 +215,52 @@ mod tests {
         }
         let found = waves_after(&series, 0, 65_536).unwrap();
         assert!(found.regular && found.period_ns.abs_diff(100_000_000) < 2_000_000, "{found:?}");
+    }
+
+    /// Steps of so many milliseconds of waves that last so long and come every 100 ms from `phase_ms` on. Those of 5 ms
+    /// and more have a hole.
+    fn lasting(steps: usize, step_ms: f64, lasts_ms: f64, phase_ms: f64) -> Series {
+        const PIECES: u32 = 64;
+        let mut series = Series { step_ns: (step_ms * 1e6) as u64, bytes: vec![0; steps] };
+        for wave in -1..(steps as f64 * step_ms / 100.0) as i32 + 1 {
+            for piece in 0..PIECES {
+                let part = (f64::from(piece) + 0.5) / f64::from(PIECES);
+                let holed = if lasts_ms < 5.0 || part < 0.5 { part * 0.8 } else { part * 0.8 + 0.2 };
+                let step = ((phase_ms + 100.0 * f64::from(wave) + holed * lasts_ms) / step_ms).floor();
+                if step >= 0.0 && (step as usize) < steps {
+                    series.bytes[step as usize] += WAVE / u64::from(PIECES);
+                }
+            }
+        }
+        series
+    }
+
+    #[test]
+    fn whatever_the_step_a_rate_is_right_or_not_told_and_no_period_is_that_of_others() {
+        let truth = WAVE as f64 * 10.0 / 1e6;
+        let mut told = 0;
+        for (window_ms, step_ms) in
+            [500.0, 700.0, 3000.0, 12_000.0].iter().flat_map(|of| (1..=60).map(move |step| (*of, f64::from(step))))
+        {
+            for lasts_ms in [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0] {
+                // The golden section spreads phases evenly, whatever their number.
+                for phase_ms in (0..20).map(|number| f64::from(number) * 61.803_398_9 % 100.0) {
+                    let series = lasting((window_ms / step_ms) as usize, step_ms, lasts_ms, phase_ms);
+                    let Some(found) = waves_after(&series, 0, 65_536) else { continue };
+                    let case = format!("{window_ms} of {step_ms}, {lasts_ms} from {phase_ms} ms: {found:?}");
+                    let off = found.mbps.map_or(0.0, |mbps| mbps / truth - 1.0);
+                    assert!(off.abs() < 0.02, "{case}");
+                    assert!(!found.regular || found.period_ns.abs_diff(100_000_000) < 20_000_000, "{case}");
+                    told += u32::from(found.mbps.is_some() && step_ms <= 10.0);
+                }
+            }
+        }
+        assert!(told > 4_300, "{told} of 5,600 with steps of up to 10 ms");
+    }
+
+    #[test]
+    fn steps_that_are_too_long_for_the_gaps_tell_no_waves() {
+        // Each second gap holds no empty step, so that two waves are one: as if they came every 200 ms.
+        assert_eq!(waves_after(&lasting(100, 66.0, 1.0, 10.0), 0, 65_536), None);
     }
 }

@@ -22,12 +22,12 @@ pub(crate) use pauses::Pauses;
 /// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
 const ERROR_KINDS: usize = 16;
 
-/// Most steps of a series that are kept: two hours of the longest.
+/// Most steps of a series that are kept.
 const MOST_STEPS: u64 = 1 << 16;
 
-/// The longest step, as long as a window has no more than so many of them: limits hand out slices of 100 ms, which
-/// have to be seen apart.
-const LONGEST_STEP_NS: u64 = 25_000_000;
+/// The longest step, as long as a window has no more than so many of them: limits hand out slices of 100 ms, and each
+/// may last for more than half of that and has to be seen apart.
+const LONGEST_STEP_NS: u64 = 10_000_000;
 const LONG_STEPS: u64 = 4_000;
 
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
