@@ -3,6 +3,7 @@
 //! Needs root, loop devices and the blkio controller (either version of control groups); says aloud what is missing.
 
 mod calibration;
+mod credit;
 mod limits;
 mod shared_path;
 mod throttled;

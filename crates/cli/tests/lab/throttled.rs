@@ -11,6 +11,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
+/// Where the controller of the first version of control groups is.
+const VERSION_1: &str = "/sys/fs/cgroup/blkio";
 /// Linux tells times of processes in hundredths of a second.
 const NS_A_TICK: u64 = 10_000_000;
 
@@ -47,6 +49,13 @@ impl Loop {
         Ok(Self { device: String::from_utf8(output.stdout).unwrap().trim().into(), _folder: folder })
     }
 
+    /// Bytes that were read from it so far.
+    pub fn bytes_read(&self) -> u64 {
+        let stat = Path::new("/sys/block").join(self.device.file_name().unwrap()).join("stat");
+        let stat = fs::read_to_string(stat).unwrap();
+        512 * stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
+    }
+
     /// Its number, MAJOR:MINOR.
     fn number(&self) -> String {
         let name = self.device.file_name().unwrap();
@@ -79,7 +88,7 @@ pub struct Limit<'a> {
 
 impl Throttle {
     pub fn new(name: &str, limits: &[Limit]) -> Result<Self, String> {
-        let version_1 = Path::new("/sys/fs/cgroup/blkio");
+        let version_1 = Path::new(VERSION_1);
         let is_version_1 = version_1.is_dir();
         let root = if is_version_1 { version_1 } else { Path::new("/sys/fs/cgroup") };
         if !is_version_1 {
@@ -87,13 +96,16 @@ impl Throttle {
         }
         let throttle = Self { group: root.join(format!("halfpower-lab-{}-{name}", std::process::id())) };
         fs::create_dir(&throttle.group).map_err(|error| format!("{}: {error}", throttle.group.display()))?;
-        for limit in limits {
-            let lines = if is_version_1 { limit.of_version_1() } else { vec![limit.of_version_2()] };
-            for (file, line) in lines {
-                fs::write(throttle.group.join(file), line).map_err(|error| format!("{file}: {error}"))?;
-            }
-        }
+        limits.iter().try_for_each(|limit| throttle.set(limit))?;
         Ok(throttle)
+    }
+
+    /// Sets a limit from now on.
+    pub fn set(&self, limit: &Limit) -> Result<(), String> {
+        let is_version_1 = Path::new(VERSION_1).is_dir();
+        let lines = if is_version_1 { limit.of_version_1() } else { vec![limit.of_version_2()] };
+        let write = |(file, line)| fs::write(self.group.join(file), line).map_err(|error| format!("{file}: {error}"));
+        lines.into_iter().try_for_each(write)
     }
 
     /// Begins a study in the group. Several may run side by side: the limits are far below what the disk beneath can do.

@@ -91,9 +91,10 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
     // Runs before the credit had ended say nothing of what goes on.
     let faster = |one: &Went| one.mbps > FASTER * last.mbps;
     let rates: Vec<f64> = went.iter().filter(|one| !faster(one)).map(|one| one.mbps).collect();
-    let credits = went.iter().filter_map(|one| one.credit);
-    let within = credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most });
     let mbps = interval(&rates, last.reach);
+    // What such a run seems to have had is less than it had: its rest is no rest.
+    let credits = went.iter().filter(|one| !faster(one)).filter_map(|one| one.credit);
+    let credits = credits.chain(between(runs(), &went, faster, mbps.value));
     let bs_bytes = cell.finding.bs_bytes;
     Some(CreditRow {
         rw: cell.finding.rw,
@@ -103,7 +104,7 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
         iops: mbps.value * 1e6 / bs_bytes as f64,
         seconds: runs().map(|record| record.elapsed_ns).max()? as f64 / 1e9,
         bytes: runs().map(|record| record.bytes).fold(0, u64::saturating_add),
-        credit: within.or_else(|| between(runs(), &went, faster, mbps.value)),
+        credit: credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most }),
         slices: slices(runs()),
         above_known: false,
         told: went.iter().filter(|one| !faster(one)).all(|one| one.steady),
@@ -157,7 +158,7 @@ fn after(record: &Record, cut_ns: u64) -> Record {
     rest
 }
 
-/// A credit that ended between two runs: all that was moved faster.
+/// A credit that ended between two runs, or too late in one to tell what went on: all that was moved faster.
 fn between<'a>(
     runs: impl Iterator<Item = &'a Record>,
     went: &[Went],

@@ -50,7 +50,7 @@ pub struct CreditSpent {
     pub bytes: f64,
     /// The same in requests.
     pub ios: f64,
-    /// Whether it was seen to end between two runs only, so that it holds at least as much.
+    /// Whether it ended between two runs, or too late in one to tell what goes on, so that it holds at least as much.
     pub at_least: bool,
 }
 

@@ -11,20 +11,23 @@ use halfpower_spec::{Cache, Question, Rw};
 
 /// What is found in runs of so many seconds on a disk that has rested before each.
 fn found(constants: &str, seconds: f64) -> LimitFinding {
+    found_in(&[4, 256].map(|kib| read(constants, kib, seconds)))
+}
+
+/// A run of so many seconds on a disk that has rested before.
+fn read(constants: &str, kib: u64, seconds: f64) -> Record {
     let disk: SimulatedDisk = disk(constants);
-    let records: Vec<Record> = [4, 256]
-        .iter()
-        .map(|kib| {
-            let workload = workload(Rw::Randread, Cache::Device, *kib, 32);
-            let mut record = run(&disk, workload, (seconds * 1e9) as u64, 1, &|_| 1.0);
-            record.run.experiment = Some(Experiment::Credit);
-            record.run.runtime = Nanos((seconds * 1e9) as u64);
-            record
-        })
-        .collect();
+    let workload = workload(Rw::Randread, Cache::Device, kib, 32);
+    let mut record = run(&disk, workload, (seconds * 1e9) as u64, 1, &|_| 1.0);
+    record.run.experiment = Some(Experiment::Credit);
+    record.run.runtime = Nanos((seconds * 1e9) as u64);
+    record
+}
+
+fn found_in(records: &[Record]) -> LimitFinding {
     let question =
         Question { experiments: vec![Experiment::Credit], directions: vec![Direction::Read], ..Question::about("d") };
-    let findings = analyse(&question, &Environment::default(), &records);
+    let findings = analyse(&question, &Environment::default(), records);
     println!("{}", findings.experiments[0].answer);
     let Some(ExperimentAnswer::Credit(CreditAnswer { limits })) = &findings.experiments[0].found else { panic!() };
     limits[0]
@@ -55,6 +58,18 @@ fn a_credit_in_requests_and_limits_on_both_are_found() {
     assert_eq!(limit.counts, LimitCounts::Both, "{limit:?}");
     near(limit.sustained_iops, 1000.0);
     near(limit.sustained_mbps, 40.0);
+}
+
+#[test]
+fn a_credit_that_ends_late_in_a_run_is_told_from_what_goes_on_in_the_next() {
+    let spent = "fixed=10us,rate=1GB/s,disks=8,shared=50MB/s";
+    for seconds in [0.22, 0.25, 0.3] {
+        let first = read(&format!("{spent},credit=200MB"), 256, seconds);
+        let limit = found_in(&[first, read(spent, 4, 4.0), read(spent, 256, 4.0)]);
+        near(limit.sustained_mbps, 50.0);
+        let credit = limit.credit.unwrap();
+        assert!((credit.bytes / 200e6 - 1.0).abs() < 0.1, "{seconds}: {credit:?}");
+    }
 }
 
 #[test]
