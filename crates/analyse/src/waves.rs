@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn that_waves_are_known_to_a_step_alone_makes_them_no_less_regular() {
+        // The next wave is two or three steps later: a fifth of the time between them, as if that varied.
+        for step_ms in [40.0, 41.0, 42.0, 43.0, 44.0] {
+            for phase_ms in (0..50).map(|number| f64::from(number) * 2.0) {
+                let found = waves_after(&lasting(80, step_ms, 1.0, phase_ms), 0, 65_536).unwrap();
+                assert!(found.regular, "{step_ms} from {phase_ms} ms: {found:?}");
+            }
+        }
+    }
+
+    #[test]
     fn steps_that_are_too_long_for_the_gaps_tell_no_waves() {
         // Each second gap holds no empty step, so that two waves are one: as if they came every 200 ms.
         assert_eq!(waves_after(&lasting(100, 66.0, 1.0, 10.0), 0, 65_536), None);
