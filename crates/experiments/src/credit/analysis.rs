@@ -122,18 +122,25 @@ fn went(record: &Record) -> Went {
     let bytes = (record.bytes - rest.bytes) as f64 - limited;
     // A slice that was saved up is no credit.
     let slice = waves(record).filter(|waves| waves.regular).map_or(0.0, |waves| waves.bytes);
-    let without = || Went { mbps: run_mbps(record), credit: None, steady: whole.steady, reach: whole.within_reach() };
+    let steady = whole.steady && !cuts_waves(record);
+    let without = || Went { mbps: run_mbps(record), credit: None, steady, reach: whole.within_reach() };
     if mbps <= 0.0 || bytes < (EXCESS * limited).max(SLICES * slice) {
         return without();
     }
     let lasts_s = lasts_s(record, mbps, bytes);
     let ios = bytes / record.run.workload.bs.0.max(1) as f64;
     let credit = CreditSpent { mbps: mbps + bytes / 1e6 / lasts_s, lasts_s, bytes, ios, at_least: false };
+    let steady = !cuts_waves(&rest);
     let rest = judge(&rest.series);
     if credit.mbps < FASTER * mbps {
         return without();
     }
-    Went { mbps, credit: Some(credit), steady: rest.steady, reach: rest.within_reach() }
+    Went { mbps, credit: Some(credit), steady: steady && rest.steady, reach: rest.within_reach() }
+}
+
+/// Whether a run shows waves that are too few to tell a rate, so that its ends may be off by a whole one.
+fn cuts_waves(record: &Record) -> bool {
+    waves(record).is_some_and(|waves| waves.regular && waves.mbps.is_none())
 }
 
 /// When nearly all of a credit of so many bytes was spent, in seconds.
