@@ -3,8 +3,8 @@
 #
 # SECONDS is for each entry; as many run at once as there are processors. Needs no nightly compiler: the coverage that
 # the fuzzer follows is switched on by plain flags (instrumented.sh). With KEEP=1, what reached something new is added to
-# crates/fuzz/corpus. Ends with 1 where an input made the program stumble, take a GiB, or take 10 s; that input is in
-# fuzz/artifacts.
+# crates/fuzz/corpus. HALFPOWER_CORPUS names the program that packs the corpus, where it is built already. Ends with 1
+# where an input made the program stumble, take a GiB, or take 10 s; that input is in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:?how many seconds for each entry}
@@ -15,8 +15,11 @@ if ((${#entries[@]} == 0)); then mapfile -t entries < <(sed -n 's/^name = "\([a-
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTC_WRAPPER=$PWD/instrumented.sh cargo build --release --quiet --target "$host"
 programs=$PWD/target/$host/release
-cargo build --quiet --manifest-path ../Cargo.toml -p halfpower-fuzz --bin corpus
-packer=$PWD/../target/debug/corpus
+packer=${HALFPOWER_CORPUS:-}
+if [ -z "$packer" ]; then
+  cargo build --quiet --manifest-path ../Cargo.toml -p halfpower-fuzz --bin corpus
+  packer=$PWD/../target/debug/corpus
+fi
 
 # Feeds one entry, and says how often.
 feed() {
