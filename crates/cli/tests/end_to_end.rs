@@ -273,12 +273,14 @@ fn a_folder_that_may_not_be_written_is_refused() {
 fn what_goes_into_a_pipe_that_closes_is_no_error() {
     let folder = folder();
     run(folder.path(), &["study", DISK, "--budget", "10s"]);
-    let mut child = halfpower(folder.path(), &["export", "study.halfpower", "--format", "json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    for format in ["json", "csv", "fio", "sqlio"] {
+        let mut child = halfpower(folder.path(), &["export", "study.halfpower", "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{format}: {output:?}");
+    }
 }

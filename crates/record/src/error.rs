@@ -165,7 +165,11 @@ impl From<std::io::Error> for RecordError {
 
 impl From<csv::Error> for RecordError {
     fn from(error: csv::Error) -> Self {
-        Self::Stream { error: error.into() }
+        // The error of the stream itself keeps its kind: a reader that has gone is none to speak of.
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => Self::Stream { error },
+            other => Self::Stream { error: std::io::Error::other(format!("{other:?}")) },
+        }
     }
 }
 
