@@ -1,4 +1,4 @@
-//! Sums up runs that stand in no cell: those that go both ways, and another tool's with settings that no cell has.
+//! Sums up runs that stand in no cell: those that go both ways, and single ones with settings that no cell has.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub fn beside(records: &[Record]) -> Vec<BesideRow> {
 /// What experiments turn beside the usual settings is told in their sections.
 fn stands_beside(record: &Record) -> bool {
     let both_ways = record.walks() && record.run.workload.rw.direction().is_none();
-    let special = record.origin.is_some() && !record.walks();
+    let special = !record.walks() && (record.origin.is_some() || record.run.experiment.is_none());
     record.run.pass == Pass::Plain && counts(record) && (both_ways || special)
 }
 

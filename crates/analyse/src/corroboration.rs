@@ -35,5 +35,5 @@ fn steal_ns(record: &Record) -> Option<f64> {
 
 /// Bytes of all requests that were submitted: the device moved those too that the window no longer counted.
 fn ours(record: &Record) -> f64 {
-    record.cpu.ios as f64 * record.run.workload.bs.0 as f64
+    record.cpu.ios as f64 * record.request_bytes()
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use halfpower_spec::{
-    Affinity, Arrival, Arrivals, Bytes, Cache, Experiment, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, Pass,
-    RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
+    Affinity, Arrival, Arrivals, BlockSizes, Bytes, Cache, Experiment, Fadvise, Kernel, Layout, Nanos, PageCache,
+    ParseError, Pass, RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
@@ -48,8 +48,8 @@ pub struct RunArgs {
     pub fio_cache: FioCacheArgs,
     /// Issue this many bytes a second in each thread, without waiting for earlier requests (open loop)
     ///
-    /// The rate is converted to whole requests a second: the rate divided by the block size. Latency counts from the
-    /// time at which a request was due.
+    /// The rate is converted to whole requests a second: the rate divided by the block size, or by the mean of --bssplit.
+    /// Latency counts from the time at which a request was due.
     #[arg(long, value_name = "RATE", group = "open_loop", value_parser = rate)]
     pub rate: Option<Rate>,
     /// Issue this many requests a second in each thread, without waiting for earlier ones (open loop)
@@ -98,6 +98,12 @@ pub struct WorkloadOptionArgs {
     /// Let requests go out for this long before the window opens
     #[arg(hide_short_help = true, long, alias = "ramp_time", value_parser = parse::<Nanos>, default_value = "0")]
     ramp_time: Nanos,
+    /// Draw each request's size: sizes with their shares in percent, such as 4k/60:64k/40; --bs is then the largest
+    ///
+    /// Sizes without a share have the rest in equal parts. A second list is for writes: 4k/60:64k/40,8k. Random requests
+    /// begin at multiples of the smallest size, sequential ones where the one before ends.
+    #[arg(hide_short_help = true, long, value_name = "SIZE/PERCENT:...", value_parser = parse::<BlockSizes>)]
+    bssplit: Option<BlockSizes>,
     /// Let random requests fall on some blocks more often: random (evenly), zipf:S, pareto:H
     ///
     /// zipf:1.2 lets the k-th block come as often as 1 / k^1.2 says. pareto:0.2 sends 80% of the requests to 20% of the
@@ -161,7 +167,7 @@ impl WorkloadOptionArgs {
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
-        let Self { random_distribution, ramp_time, .. } = *self;
+        let Self { random_distribution, ramp_time, bssplit, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -180,6 +186,7 @@ impl WorkloadOptionArgs {
             verify,
             random_distribution,
             ramp_time,
+            bssplit,
         }
     }
 }
@@ -198,29 +205,31 @@ impl RunArgs {
     /// # Errors
     /// Where `--direct` and `--sync` do not combine, or `--rate` is less than a request a second.
     pub fn workload(&self) -> Result<Workload> {
-        Ok(Workload {
+        let workload = Workload {
             rw: self.rw,
             rwmixread: self.rwmixread,
-            bs: self.bs,
+            bs: self.options.bssplit.map_or(self.bs, |sizes| sizes.largest()),
             iodepth: self.iodepth,
             threads: self.common.threads,
             cache: self.fio_cache.cache()?.unwrap_or(self.cache),
             engine: self.common.engine,
             issuing: self.common.issuing(&self.target()?),
-            rate: self.iops()?.map(|iops| Arrival { iops, arrivals: self.arrivals }),
+            rate: None,
             options: self.options.options(),
-        })
+        };
+        let iops = self.iops(workload.mean_bytes())?;
+        Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })
     }
 
-    /// Requests a second of each thread in an open loop.
-    fn iops(&self) -> Result<Option<u64>> {
+    /// Requests a second of each thread in an open loop, of `mean_bytes` each on the average.
+    fn iops(&self, mean_bytes: f64) -> Result<Option<u64>> {
         let Some(rate) = self.rate else { return Ok(self.rate_iops) };
-        let iops = rate.0 / self.bs.0 as f64;
+        let iops = rate.0 / mean_bytes;
         if !(0.5..=MOST_IOPS as f64).contains(&iops) {
             bail!(
                 "--rate {rate} is {iops:.2} requests of {} a second; give a rate from 1 to {MOST_IOPS} requests a \
                  second, or use --rate-iops",
-                self.bs
+                Bytes(mean_bytes as u64)
             );
         }
         Ok(Some(iops.round() as u64))

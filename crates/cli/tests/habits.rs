@@ -53,7 +53,7 @@ fn a_fio_line_works_as_it_stands() {
 fn every_example_of_a_job_file_runs() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), 10);
+    assert_eq!(files.len(), 11);
     let here = folder();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
@@ -71,11 +71,11 @@ fn every_example_of_a_job_file_runs() {
 #[test]
 fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
     let here = folder();
-    std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nbssplit=4k/50:64k/50\ntrim_backlog=1\n").unwrap();
+    std::fs::write(here.path().join("job.fio"), "[a]\nfilename=sim:\nbsrange=4k-64k\ntrim_backlog=1\n").unwrap();
     let output = output(here.path(), "run job.fio");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said.contains("job.fio, line 3: bssplit: all requests of a run have one size"), "{said}");
+    assert!(said.contains("job.fio, line 3: bsrange: sizes are drawn from a list"), "{said}");
     assert!(said.contains("job.fio, line 4: trim_backlog: "), "{said}");
 }
 
@@ -227,6 +227,56 @@ fn a_ramp_is_not_counted_and_hot_blocks_are_a_workload_of_their_own() {
     assert!(
         String::from_utf8_lossy(&refused.stderr).contains("--random-distribution zipf:1.2 is about random requests")
     );
+}
+
+#[test]
+fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
+    let here = folder();
+    let line = "run sim:fixed=1ms,rate=1GB/s --rw randread --iodepth 1 --runtime 2s";
+    let drawn = record(here.path(), &format!("{line} --bssplit 4k/75:64k/25"));
+    assert_eq!((&drawn["bs_bytes"], &drawn["bssplit"]), (&Value::from(65536), &Value::from("4KiB/75:64KiB/25")));
+    let figure = |record: &Value, key: &str| record[key].as_f64().unwrap();
+    let mean = figure(&drawn, "bytes") / figure(&drawn, "ios");
+    assert!((mean / 19456.0 - 1.0).abs() < 0.1, "{mean} bytes a request");
+    // Each request takes the time of its own size: the mean lies between those of the two sizes, in their shares.
+    let small = record(here.path(), &format!("{line} --bs 4k"));
+    let large = record(here.path(), &format!("{line} --bs 64k"));
+    let ns = |record: &Value| 2e9 / figure(record, "ios");
+    assert!((ns(&drawn) / (0.75 * ns(&small) + 0.25 * ns(&large)) - 1.0).abs() < 0.01, "{} ns a request", ns(&drawn));
+    let longest = |record: &Value| figure(&record["latency_ns"], "max");
+    assert!((longest(&drawn) / longest(&large) - 1.0).abs() < 0.01 && longest(&small) < longest(&large));
+
+    // On a file the bytes are those that were moved, through every engine.
+    for engine in ["sync", "io_uring", "libaio", "mmap"] {
+        let cache = if engine == "mmap" { "both" } else { "device" };
+        let line = format!(
+            "run . --size 64m --rw randrw --engine {engine} --cache {cache} --runtime 100ms --bssplit 4k:32k,8k"
+        );
+        let moved = record(here.path(), &line);
+        let (reads, writes) = (&moved["read"], &moved["write"]);
+        assert_eq!(figure(&moved, "errors") + figure(&moved, "short_transfers"), 0.0, "{engine}: {moved}");
+        assert_eq!(figure(writes, "bytes"), 8192.0 * figure(writes, "ios"), "{engine}");
+        let (bytes, ios) = (figure(reads, "bytes"), figure(reads, "ios"));
+        assert!(bytes % 4096.0 == 0.0 && bytes > 4096.0 * ios && bytes < 32768.0 * ios, "{engine}: {reads}");
+        assert_eq!(figure(&moved, "bytes"), bytes + figure(writes, "bytes"), "{engine}");
+    }
+    // In a study it stands beside the cells, under its name.
+    printed(here.path(), "plan sim:fixed=1ms --output s.halfpower");
+    output(here.path(), "run sim:fixed=1ms --rw randread --bssplit 4k:64k --runtime 1s --output s.halfpower");
+    let report = printed(here.path(), "report s.halfpower");
+    assert!(report.contains("random read, --bssplit 4KiB/50:64KiB/50"), "{report}");
+
+    let said = |words: &str| String::from_utf8_lossy(&output(here.path(), words).stderr).into_owned();
+    assert!(said("run sim: --bssplit 4k/50:8k/40").contains("the shares make 90%"));
+    assert!(said("run sim: --bssplit 4k:8k --verify").contains("--verify checks blocks of one size"));
+    let shown = printed(here.path(), "run sim: --rw randrw --bssplit 4k/60:64k/40,8k --runtime 20ms");
+    assert!(shown.contains("reads of 4 KiB (60%), 64 KiB (40%), writes of 8 KiB (100%), depth"), "{shown}");
+    let fio: Value = serde_json::from_str(&printed(
+        here.path(),
+        "run --filename=sim: --rw=randread --bssplit=4k/60:64k/40 --runtime=20ms --output-format=json",
+    ))
+    .unwrap();
+    assert_eq!(fio["jobs"][0]["job options"]["bssplit"], "4K/60:64K/40");
 }
 
 #[test]

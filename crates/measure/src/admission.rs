@@ -38,6 +38,7 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
     }
     draws_at_random(workload)?;
+    draws_sizes(workload)?;
     if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
     }
@@ -66,6 +67,9 @@ pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>) -> Result
     let (bs, piece) = (workload.bs, Bytes(spread.piece_bytes()));
     let what = if workload.options.verify {
         "--verify checks a span that is one part: leave --spread or --verify out".to_string()
+    } else if workload.options.bssplit.is_some() {
+        "--bssplit lets requests begin anywhere, and the pieces of --spread have ends: leave one of them out"
+            .to_string()
     } else if bs > piece {
         format!("--bs {bs} does not fit the pieces of --spread, which hold {piece}: ask for a larger --size")
     } else {
@@ -99,14 +103,32 @@ fn draws_at_random(workload: &Workload) -> Result<(), MeasureError> {
     Err(MeasureError::Unfit { what })
 }
 
+/// Refuses requests of several sizes beside what needs one size.
+fn draws_sizes(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { bs, options, .. } = workload;
+    let Some(sizes) = options.bssplit else { return Ok(()) };
+    let what = if *bs != sizes.largest() {
+        format!("--bs is the largest size of --bssplit {sizes}: let it be {}, not {bs}", sizes.largest())
+    } else if options.verify {
+        "--verify checks blocks of one size: leave --bssplit or --verify out".to_string()
+    } else if options.streams > 1 {
+        format!("--streams {} take turns by blocks of one size: leave --bssplit or --streams out", options.streams)
+    } else if options.layout != Layout::Written {
+        format!("--layout {} writes each block once: leave --bssplit or --layout out", options.layout)
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
+}
+
 /// Whether direct requests of `workload` begin and end at multiples of `unit`.
 ///
 /// # Errors
 /// What does not, and what to do.
 pub(crate) fn fits_direct(workload: &Workload, unit: Bytes) -> Result<(), MeasureError> {
-    let Workload { bs, options, .. } = workload;
-    if !bs.0.is_multiple_of(unit.0) {
-        return Err(MeasureError::Unaligned { bs: *bs, unit });
+    let options = &workload.options;
+    if let Some(bs) = workload.sizes().find(|size| !size.0.is_multiple_of(unit.0)) {
+        return Err(MeasureError::Unaligned { bs, unit });
     }
     let from = options.region.map_or(0, |region| region.from.0);
     for (flag, bytes) in [("--misalign", options.misalign.0), ("--region", from)] {
@@ -151,6 +173,29 @@ mod tests {
         assert!(issued(EngineName::Sqpoll, IoMem::Pages, 0).is_err(), "the kernel's thread makes no calls");
         assert!(issued(EngineName::Null, IoMem::Pages, 1).is_ok());
         assert!(issued(EngineName::Null, IoMem::Huge, 1).unwrap_err().contains("--iomem"));
+    }
+
+    #[test]
+    fn several_sizes_are_refused_beside_what_needs_one() {
+        let sizes: halfpower_spec::BlockSizes = "4k/60:64k/40".parse().unwrap();
+        let usual = WorkloadOptions { bssplit: Some(sizes), ..WorkloadOptions::default() };
+        let said = |bs, options| {
+            let refusal = coherent(&Workload { bs: Bytes(bs), options, ..Workload::default() });
+            refusal.map_err(|refusal| refusal.to_string())
+        };
+        assert_eq!(said(65536, usual), Ok(()));
+        assert!(said(4096, usual).unwrap_err().contains("let it be 64KiB, not 4KiB"));
+        for (options, word) in [
+            (WorkloadOptions { verify: true, ..usual }, "--verify"),
+            (WorkloadOptions { streams: 2, ..usual }, "--streams 2"),
+            (WorkloadOptions { layout: Layout::Append, ..usual }, "--layout append"),
+        ] {
+            assert!(said(65536, options).unwrap_err().contains(word), "{word}");
+        }
+        let workload = Workload { bs: Bytes(65536), options: usual, ..Workload::default() };
+        fits_direct(&workload, Bytes(4096)).unwrap();
+        let refusal = fits_direct(&workload, Bytes(8192)).unwrap_err().to_string();
+        assert!(refusal.contains("4KiB"), "each size is held against the unit: {refusal}");
     }
 
     #[test]

@@ -35,18 +35,17 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// What it did with requests of `block_bytes`.
-    pub(crate) fn record(&self, block_bytes: u64) -> LaneRecord {
+    /// What it did, for the record.
+    pub(crate) fn record(&self) -> LaneRecord {
         let Self { role, cpu, tally, .. } = self;
-        let read_bytes = tally.read_bytes(block_bytes);
         LaneRecord {
             role: *role,
             cpu: cpu.map(|cpu| cpu as u32),
             elapsed_ns: tally.end.0 - tally.start.0,
             bytes: tally.bytes,
             ios: tally.ios,
-            reads: Some(side(read_bytes, &tally.read_latency.latency())),
-            writes: Some(side(tally.bytes - read_bytes, &tally.write_latency.latency())),
+            reads: Some(side(tally.read_bytes, &tally.read_latency.latency())),
+            writes: Some(side(tally.bytes - tally.read_bytes, &tally.write_latency.latency())),
         }
     }
 }

@@ -7,6 +7,7 @@ mod admission;
 mod affinity;
 mod anatomy;
 mod background_readers;
+mod drawn_sizes;
 mod drive;
 mod error;
 mod measure_run;

@@ -9,7 +9,6 @@ use halfpower_record::{Cpu, LaneRecord, LaneRole, Record};
 use halfpower_spec::{Pass, Run};
 
 use crate::MeasureError;
-use crate::background_readers;
 use crate::drive::{Driven, drive};
 use crate::sum::Sum;
 use crate::target_backend::{Prepared, TargetBackend};
@@ -61,11 +60,11 @@ fn measure_in_pass(
     let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
-    let mut sum = Sum::of(&own, run.workload.bs.0);
+    let mut sum = Sum::of(&own);
     beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
     sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
-    let of_readers = beside.iter().map(|lane| lane.record(background_readers::BLOCK.0)).chain(spent.beside);
-    let lanes: Vec<LaneRecord> = own.iter().map(|lane| lane.record(run.workload.bs.0)).chain(of_readers).collect();
+    let of_readers = beside.iter().map(|lane| lane.record()).chain(spent.beside);
+    let lanes: Vec<LaneRecord> = own.iter().map(|lane| lane.record()).chain(of_readers).collect();
     let beside_ios: u64 = lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum();
     let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
     // A target that does not answer is not asked again.

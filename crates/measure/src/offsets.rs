@@ -8,6 +8,7 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+use crate::drawn_sizes::DrawnSizes;
 use crate::skewed_blocks::{DrawnBlocks, scatter};
 
 /// The stream of requests of one lane.
@@ -17,6 +18,8 @@ pub(crate) struct Offsets {
     /// Blocks left to give; `u64::MAX` has no end within a lifetime.
     left: u64,
     shape: Shape,
+    /// `None` gives every request the length of a block.
+    sizes: Option<DrawnSizes>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -67,10 +70,13 @@ enum Operations {
 impl Offsets {
     /// Offsets for `workload` within `range`, which holds at least one block; `once` ends after each block.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
-        let block_bytes = workload.bs.0;
+        let (largest, bssplit) = (workload.bs.0, workload.options.bssplit);
+        let length = range.end.saturating_sub(range.start);
+        // Requests of several sizes begin at multiples of the smallest, as fio's do, but where no byte may come twice.
+        let block_bytes = bssplit.filter(|_| !once).map_or(largest, |sizes| sizes.smallest().0);
         let streams = u64::from(workload.options.streams.max(1));
         // What is left over when each stream has its part belongs to none.
-        let part = range.end.saturating_sub(range.start) / block_bytes / streams;
+        let part = (length.saturating_sub(largest - block_bytes)) / block_bytes / streams;
         let blocks = part * streams;
         assert!(blocks > 0, "a lane's range holds at least one block for each stream");
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -95,17 +101,13 @@ impl Offsets {
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
         let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
-        Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, random }
+        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range));
+        Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, sizes, random }
     }
 
     /// Whether every block was given.
     pub(crate) fn ended(&self) -> bool {
         self.left == 0
-    }
-
-    /// Length of every request.
-    pub(crate) fn block_bytes(&self) -> u32 {
-        self.shape.block_bytes
     }
 
     /// Takes at most `most` slots from `free` and appends a request for each to `batch`: for all of them, or for as many
@@ -116,7 +118,7 @@ impl Offsets {
         self.left -= count;
         let left = free.len() - count as usize;
         let slots = &free[left..];
-        let (blocks, shape) = (self.blocks, self.shape);
+        let (blocks, shape, before) = (self.blocks, self.shape, batch.len());
         // Copies, which stay in registers through the batch.
         let mut random = self.random.clone();
         // Which order it is, is asked once a batch and not for each request.
@@ -139,6 +141,9 @@ impl Offsets {
             Order::Permuted(permutation) => {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
+        }
+        if let Some(sizes) = &mut self.sizes {
+            sizes.draw(&mut batch[before..], &mut random);
         }
         self.random = random;
         free.truncate(left);
@@ -282,6 +287,58 @@ mod tests {
         // Chi-square with 9 degrees of freedom; 33 is passed once in 10,000 seeds, and the seed is fixed.
         let chi: f64 = counts.iter().map(|n| (f64::from(*n) - 1000.0).powi(2) / 1000.0).sum();
         assert!(chi < 33.0, "{chi} {counts:?}");
+    }
+
+    fn split(rw: Rw, text: &str, range: Range<u64>, once: bool) -> Vec<Request> {
+        let sizes: halfpower_spec::BlockSizes = text.parse().unwrap();
+        let options = WorkloadOptions { bssplit: Some(sizes), ..WorkloadOptions::default() };
+        let workload = Workload { rw, bs: sizes.largest(), rwmixread: 50, options, ..Workload::default() };
+        requests(&mut Offsets::new(&workload, &range, once, 42), 10_000)
+    }
+
+    #[test]
+    fn sizes_are_drawn_in_their_shares_and_lie_within_the_range() {
+        let batch = split(Rw::Randread, "4k/60:16k/30:64k/10", 8192..8192 + (1 << 20), false);
+        for (bytes, percent) in [(4 << 10, 60), (16 << 10, 30), (64 << 10, 10)] {
+            let drawn = batch.iter().filter(|request| request.length == bytes).count() as i64;
+            assert!((drawn - 100 * percent).abs() < 200, "{drawn} of 10,000 are of {bytes} bytes");
+        }
+        assert!(batch.iter().all(|request| (request.offset - 8192).is_multiple_of(4096)));
+        let ends = batch.iter().map(|request| request.offset + u64::from(request.length));
+        assert_eq!(ends.clone().max(), Some(8192 + (1 << 20)), "the last block is reached, and nothing beyond");
+        let starts: std::collections::BTreeSet<u64> = batch.iter().map(|request| request.offset).collect();
+        assert_eq!(starts.len(), 241, "every multiple of the smallest size at which the largest fits");
+        let again = split(Rw::Randread, "4k/60:16k/30:64k/10", 8192..8192 + (1 << 20), false);
+        assert_eq!(batch, again, "the same seed draws the same");
+    }
+
+    #[test]
+    fn reads_and_writes_draw_from_sizes_of_their_own() {
+        let batch = split(Rw::Randmixed, "4k:8k,64k", 0..1 << 20, false);
+        let is_write = |request: &Request| request.operation == Operation::Write;
+        assert!(batch.iter().any(is_write) && batch.iter().any(|request| request.length == 4096));
+        assert!(batch.iter().all(|request| is_write(request) == (request.length == 65536)));
+    }
+
+    #[test]
+    fn sequential_requests_of_several_sizes_follow_each_other() {
+        let batch = split(Rw::Read, "4k/50:12k/50", 8192..8192 + 100_000, false);
+        let end = |request: &Request| request.offset + u64::from(request.length);
+        for pair in batch.windows(2) {
+            let goes_round = pair[1].offset == 8192 && end(&pair[0]) + u64::from(pair[1].length) > 108_192;
+            assert!(pair[1].offset == end(&pair[0]) || goes_round, "{pair:?}");
+        }
+        assert!(batch.iter().all(|request| end(request) <= 108_192));
+    }
+
+    #[test]
+    fn no_byte_comes_twice_where_blocks_come_once() {
+        for rw in [Rw::Read, Rw::Randread] {
+            let mut batch = split(rw, "4k/50:16k/50", 0..1 << 20, true);
+            batch.sort_by_key(|request| request.offset);
+            assert_eq!(batch.len(), 64, "one request for each block of the largest size");
+            assert!(batch.windows(2).all(|pair| pair[0].offset + u64::from(pair[0].length) <= pair[1].offset));
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// Of at least one lane.
-    pub(crate) fn of(lanes: &[Driven], block_bytes: u64) -> Self {
+    pub(crate) fn of(lanes: &[Driven]) -> Self {
         let tallies = || lanes.iter().map(|lane| &lane.tally);
         let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
         let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
@@ -52,7 +52,7 @@ impl Sum {
         for tally in tallies() {
             let (reads, writes) = (tally.read_latency.latency(), tally.write_latency.latency());
             let latency = tally.latency();
-            sum.by_direction.read_bytes += tally.read_bytes(block_bytes);
+            sum.by_direction.read_bytes += tally.read_bytes;
             sum.by_direction.read_latency.merge(&reads);
             sum.by_direction.write_latency.merge(&writes);
             let in_flight_ns = latency.sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;

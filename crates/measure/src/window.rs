@@ -43,6 +43,8 @@ pub(crate) struct Tally {
     /// The closing flush alone.
     pub flush_ns: u64,
     pub bytes: u64,
+    /// Of these, bytes that were read.
+    pub read_bytes: u64,
     pub ios: u64,
     pub read_ios: u64,
     pub short_transfers: u64,
@@ -54,8 +56,6 @@ pub(crate) struct Tally {
     pub errors: Vec<(Errno, u64)>,
     pub read_latency: LatencyCounter,
     pub write_latency: LatencyCounter,
-    /// Bytes that short reads lack of their blocks.
-    pub lacking_read_bytes: u64,
     /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
     /// failed or were in flight when it closed, less what passed before it opened.
     pub in_flight_beyond_latency_ns: i128,
@@ -71,11 +71,6 @@ impl Tally {
         let mut latency = self.read_latency.latency();
         latency.merge(&self.write_latency.latency());
         latency
-    }
-
-    /// Bytes that were read, of requests of `block_bytes`.
-    pub(crate) fn read_bytes(&self, block_bytes: u64) -> u64 {
-        self.read_ios * block_bytes - self.lacking_read_bytes
     }
 }
 
@@ -105,10 +100,12 @@ struct OpenLoop {
 }
 
 /// What is remembered of a request in flight.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 struct Issued {
     /// When its latency began.
     at: Nanos,
+    /// Bytes that it asked for.
+    length: u32,
     is_read: bool,
 }
 
@@ -122,7 +119,6 @@ pub(crate) struct Window<'a> {
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
     stop: &'a AtomicBool,
-    block_bytes: u32,
     /// Slots that are not in flight.
     free: Vec<u32>,
     /// What each slot carried last.
@@ -159,13 +155,12 @@ impl<'a> Window<'a> {
         Self {
             quota: terms.pauses.quota(),
             engine,
-            block_bytes: offsets.block_bytes(),
             offsets,
             open_loop: None,
             terms,
             stop,
             free: (0..depth).collect(),
-            issued: vec![Issued { at: Nanos(0), is_read: false }; slots],
+            issued: vec![Issued { at: Nanos(0), length: 0, is_read: false }; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             tally,
@@ -229,7 +224,7 @@ impl<'a> Window<'a> {
         }
         for request in &self.batch {
             let is_read = request.operation == Operation::Read;
-            self.issued[request.slot as usize] = Issued { at: now, is_read };
+            self.issued[request.slot as usize] = Issued { at: now, length: request.length, is_read };
         }
         if let Some(OpenLoop { intended, .. }) = &self.open_loop {
             for (request, at) in self.batch.iter().zip(intended) {
@@ -271,15 +266,18 @@ impl<'a> Window<'a> {
         if now >= self.step_end {
             self.close_steps(now);
         }
-        let (whole, block_bytes) = (Ok(self.block_bytes), u64::from(self.block_bytes));
-        let mut has_odd = false;
+        let (issued, mut has_odd, mut bytes, mut read_bytes) = (&self.issued, false, 0, 0);
         self.free.extend(self.done.iter().map(|completion| {
-            has_odd |= completion.result != whole;
+            let Issued { length, is_read, .. } = issued[completion.slot as usize];
+            has_odd |= completion.result != Ok(length);
+            bytes += u64::from(length);
+            read_bytes += if is_read { u64::from(length) } else { 0 };
             completion.slot
         }));
-        let lacking_bytes = if has_odd { self.account_odd(now) } else { 0 };
+        let [lacking, lacking_reads] = if has_odd { self.account_odd(now) } else { [0, 0] };
         self.tally.ios += self.done.len() as u64;
-        self.tally.bytes += self.done.len() as u64 * block_bytes - lacking_bytes;
+        self.tally.bytes += bytes - lacking;
+        self.tally.read_bytes += read_bytes - lacking_reads;
         self.account_latency(now);
     }
 
@@ -290,13 +288,13 @@ impl<'a> Window<'a> {
         let mut rest = done.iter().map(|completion| issued[completion.slot as usize]);
         let Some(mut of_these) = rest.next() else { return };
         let mut count = 1;
-        let mut take = |Issued { at, is_read }: Issued, count: u64| {
+        let mut take = |Issued { at, is_read, .. }: Issued, count: u64| {
             tally.read_ios += if is_read { count } else { 0 };
             let latency = if is_read { &mut tally.read_latency } else { &mut tally.write_latency };
             latency.add(now.0 - at.0, count);
         };
         for issued in rest {
-            if issued != of_these {
+            if (issued.at, issued.is_read) != (of_these.at, of_these.is_read) {
                 take(of_these, count);
                 (of_these, count) = (issued, 0);
             }
@@ -305,28 +303,27 @@ impl<'a> Window<'a> {
         take(of_these, count);
     }
 
-    /// Takes failed requests out of the batch; gives what short transfers lack of their blocks, in bytes.
+    /// Takes failed requests out of the batch; gives the bytes that they and short transfers lack of what they asked
+    /// for: of all, and of reads.
     #[cold]
-    fn account_odd(&mut self, now: Nanos) -> u64 {
-        let Self { tally, done, block_bytes, issued, .. } = self;
-        let mut lacking_bytes = 0;
+    fn account_odd(&mut self, now: Nanos) -> [u64; 2] {
+        let Self { tally, done, issued, .. } = self;
+        let mut lacking = [0, 0];
         done.retain(|completion| {
+            let Issued { at, length, is_read } = issued[completion.slot as usize];
             match completion.result {
-                Ok(moved) if moved < *block_bytes => {
-                    tally.short_transfers += 1;
-                    let lacking = u64::from(*block_bytes - moved);
-                    lacking_bytes += lacking;
-                    tally.lacking_read_bytes += if issued[completion.slot as usize].is_read { lacking } else { 0 };
-                }
-                Ok(_) => {}
+                Ok(moved) => tally.short_transfers += u64::from(moved < length),
                 Err(errno) => {
-                    tally.in_flight_beyond_latency_ns += i128::from(now.0 - issued[completion.slot as usize].at.0);
+                    tally.in_flight_beyond_latency_ns += i128::from(now.0 - at.0);
                     count_error(&mut tally.errors, errno);
                 }
             }
+            let lacks = u64::from(length.saturating_sub(completion.result.unwrap_or(0)));
+            lacking[0] += lacks;
+            lacking[1] += if is_read { lacks } else { 0 };
             completion.result.is_ok()
         });
-        lacking_bytes
+        lacking
     }
 
     /// Closes every step that ended before `now`; what was reaped now belongs to the step that is open then.
@@ -369,7 +366,8 @@ impl<'a> Window<'a> {
             match completion.result {
                 Err(errno) => count_error(&mut self.tally.errors, errno),
                 Ok(moved) => {
-                    self.tally.short_transfers += u64::from(moved < self.block_bytes);
+                    let asked = self.issued[completion.slot as usize].length;
+                    self.tally.short_transfers += u64::from(moved < asked);
                     self.tally.drained_ios += 1;
                 }
             }

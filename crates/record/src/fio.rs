@@ -323,6 +323,10 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
     if workload.rw.direction().is_none() && !cell.unknown.contains(&Unknown::Mix) {
         options.insert("rwmixread".to_string(), json!(workload.rwmixread.to_string()));
     }
+    if let Some(sizes) = workload.options.bssplit {
+        options.remove("bs");
+        options.insert("bssplit".to_string(), json!(sizes.to_string().replace("iB", "")));
+    }
     Value::Object(options)
 }
 

@@ -208,12 +208,21 @@ impl Record {
         if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
     }
 
+    /// Bytes that a request asked for, on the average: of several sizes as they were drawn.
+    pub fn request_bytes(&self) -> f64 {
+        let workload = &self.run.workload;
+        match workload.options.bssplit {
+            Some(_) if self.ios > 0 => self.bytes as f64 / self.ios as f64,
+            _ => workload.mean_bytes(),
+        }
+    }
+
     /// Bytes that the device moved and this run did not; negative where it moved fewer, as a cache lets it. Known
     /// for direct I/O without random readers beside it alone: what the page cache reads ahead and writes behind is ours
     /// too.
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
-        let ours = self.cpu.ios.saturating_mul(workload.bs.0);
+        let ours = (self.cpu.ios as f64 * self.request_bytes()) as u64;
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
         let device = self.noise.device_bytes.filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::{LaneRole, Latency, Record, Side};
-use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw};
+use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
 
 /// Such as `from ordinary pages, one request a call`.
@@ -32,8 +32,8 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     let threads = if workload.threads == 1 { "1 thread".into() } else { format!("{} threads", workload.threads) };
     writeln!(
         out,
-        "{rw}, {} blocks, depth {}, {threads}, cache {}, engine {}",
-        size(workload.bs.0 as f64),
+        "{rw}, {}, depth {}, {threads}, cache {}, engine {}",
+        sizes(workload),
         workload.iodepth,
         workload.cache,
         record.engine
@@ -58,6 +58,21 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         row(out, "verified", &verified(record))?;
     }
     row(out, "harness", &harness(record))
+}
+
+/// Such as `64 KiB blocks`, and where sizes are drawn `blocks of 4 KiB (60%), 64 KiB (40%)`.
+fn sizes(workload: &Workload) -> String {
+    let Some(sizes) = workload.options.bssplit else { return format!("{} blocks", size(workload.bs.0 as f64)) };
+    let of = |rw| {
+        let shares = sizes.of(rw).map(|(bytes, percent)| format!("{} ({percent}%)", size(bytes.0 as f64)));
+        shares.collect::<Vec<_>>().join(", ")
+    };
+    let (reads, writes) = (of(Direction::Read), of(Direction::Write));
+    match workload.rw.direction() {
+        Some(rw) => format!("blocks of {}", of(rw)),
+        None if reads == writes => format!("blocks of {reads}"),
+        None => format!("reads of {reads}, writes of {writes}"),
+    }
 }
 
 fn row(out: &mut (impl Write + ?Sized), name: &str, words: &str) -> io::Result<()> {

@@ -43,7 +43,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     let WorkloadOptions { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, .. } =
         options;
     let WorkloadOptions { page_cache, fadvise, write_cache, members, volume_layout, kernel, verify, .. } = options;
-    let WorkloadOptions { random_distribution, ramp_time, .. } = options;
+    let WorkloadOptions { random_distribution, ramp_time, bssplit, .. } = options;
     let mut part = |differs: bool, name: &str, value: &dyn Display| {
         if differs { write!(f, " --{name} {value}") } else { Ok(()) }
     };
@@ -63,6 +63,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     kernel.iter().try_for_each(|kernel| part(true, "kernel", kernel))?;
     part(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
     part(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
+    bssplit.iter().try_for_each(|sizes| part(true, "bssplit", sizes))?;
     if *verify { f.write_str(" --verify") } else { Ok(()) }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
 mod axis;
+mod block_sizes;
 mod error;
 mod faults;
 mod identity;
@@ -19,6 +20,7 @@ mod workload;
 mod workload_options;
 
 pub use axis::{bytes_axis, count_axis, list};
+pub use block_sizes::BlockSizes;
 pub use error::{ParseError, escaped};
 pub use faults::Faults;
 pub use issuing::{IoMem, Issuing};

@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Arrivals, Bytes, Cache, EngineName, Experiment, Issuing, Nanos, Pass, Rw, WorkloadOptions};
+use crate::{
+    Arrivals, BlockSizes, Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, Pass, Rw, WorkloadOptions,
+};
 
 /// One combination of settings; measured several times, it is a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +16,7 @@ pub struct Workload {
     pub rw: Rw,
     /// Share of reads in percent, where `rw` is mixed; without meaning elsewhere.
     pub rwmixread: u8,
-    /// Bytes a request (SQLIO's request size).
+    /// Bytes a request (SQLIO's request size); the largest, where the options name several sizes.
     pub bs: Bytes,
     /// Requests kept outstanding by each thread.
     pub iodepth: u32,
@@ -67,6 +69,22 @@ impl Workload {
     /// Requests outstanding over all threads.
     pub fn total_depth(&self) -> u32 {
         self.iodepth * self.threads
+    }
+
+    /// Sizes of its requests.
+    pub fn sizes(&self) -> impl Iterator<Item = Bytes> {
+        let one = if self.options.bssplit.is_none() { Some(self.bs) } else { None };
+        self.options.bssplit.into_iter().flat_map(BlockSizes::sizes).chain(one)
+    }
+
+    /// Bytes of a request on the average, as they are asked for.
+    pub fn mean_bytes(&self) -> f64 {
+        let read_share = match self.rw.direction() {
+            Some(Direction::Read) => 1.0,
+            Some(Direction::Write) => 0.0,
+            None => f64::from(self.rwmixread) / 100.0,
+        };
+        self.options.bssplit.map_or(self.bs.0 as f64, |sizes| sizes.mean_bytes(read_share))
     }
 
     /// The same, issued as its engine can: see [`Issuing::by`].

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, Bytes, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch, VolumeLayout,
+    Affinity, BlockSizes, Bytes, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch,
+    VolumeLayout,
 };
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
@@ -56,8 +57,11 @@ pub struct WorkloadOptions {
     /// Time that requests go out before the window opens (fio's ramp_time, diskspd's warm up).
     #[serde(skip_serializing_if = "is_nothing")]
     pub ramp_time: Nanos,
+    /// Sizes that are drawn for each request (fio's bssplit); the workload's `bs` is then the largest of them. `None`
+    /// gives all requests that size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bssplit: Option<BlockSizes>,
 }
-
 /// Whether it writes nothing, so that records of workloads without it are as they were.
 fn is_even(distribution: &RandomDistribution) -> bool {
     *distribution == RandomDistribution::Even
@@ -96,6 +100,7 @@ impl Default for WorkloadOptions {
             verify: false,
             random_distribution: RandomDistribution::Even,
             ramp_time: Nanos(0),
+            bssplit: None,
         }
     }
 }
@@ -146,6 +151,7 @@ impl fmt::Display for WorkloadOptions {
         let Self { random_distribution, ramp_time, .. } = self;
         flag(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
         flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
+        self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }
 }

@@ -28,7 +28,7 @@ pub struct Observation {
 impl From<&Record> for Observation {
     fn from(record: &Record) -> Self {
         let workload = record.run.workload;
-        let bytes = (record.cpu.ios.max(1) * workload.bs.0) as f64;
+        let bytes = record.cpu.ios.max(1) as f64 * record.request_bytes();
         let cached_share = record.cached_bytes.map(|bytes| bytes as f64 / record.span_bytes.max(1) as f64);
         let measured_memory = |rw| policy::measured_memory(workload.cache, rw, cached_share);
         Self {

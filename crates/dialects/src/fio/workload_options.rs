@@ -1,6 +1,6 @@
 //! Lists fio's options that say which requests go where.
 
-use halfpower_spec::{ParseError, RandomDistribution};
+use halfpower_spec::{BlockSizes, ParseError, RandomDistribution};
 
 use super::job::Job;
 use super::take::{count, microseconds, on, only, same_for_all, seconds, set, size};
@@ -61,13 +61,14 @@ pub(super) const OPTIONS: &[Row] = &[
     .or(&["bs"]),
     Row::refused(
         "blocksize_range",
-        "all requests of a run have one size; run it once for each size, or take `halfpower study --bs 4k-64k`",
+        "sizes are drawn from a list: write bssplit=4k:8k:16k, or take `halfpower study --bs 4k-64k`",
     )
     .or(&["bsrange"]),
-    Row::refused(
-        "bssplit",
-        "all requests of a run have one size; run it once for each size, or take `halfpower study --bs 4k,64k`",
-    ),
+    Row::taken("bssplit", "--bssplit; not with a third list, for trims", |job, value| {
+        let sizes: BlockSizes = value.parse().map_err(|error: ParseError| error.to_string())?;
+        job.run.set("--bssplit", sizes);
+        Ok(())
+    }),
     Row::taken("blocksize_unaligned", "taken where it is 0: requests begin at multiples of their size", |_, value| {
         only(
             value,

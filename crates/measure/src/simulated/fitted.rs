@@ -206,8 +206,10 @@ impl Subject for Calibrated {
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let options = &workload.options;
         let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
-        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(options.misalign)) {
-            return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
+        let misalign = workload.options.misalign;
+        let off = workload.sizes().find(|size| unaligned(*size)).or(unaligned(misalign).then_some(workload.bs));
+        if let Some(bs) = off.filter(|_| workload.cache.direct()) {
+            return Err(MeasureError::Unaligned { bs, unit: SECTOR });
         }
         let absent = [
             ("--streams", "its study had one stream", options.streams > 1),

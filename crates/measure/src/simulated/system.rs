@@ -284,8 +284,10 @@ impl Subject for Machine {
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
         let unaligned = |bytes: Bytes| !bytes.0.is_multiple_of(SECTOR.0);
-        if workload.cache.direct() && (unaligned(workload.bs) || unaligned(workload.options.misalign)) {
-            return Err(MeasureError::Unaligned { bs: workload.bs, unit: SECTOR });
+        let misalign = workload.options.misalign;
+        let off = workload.sizes().find(|size| unaligned(*size)).or(unaligned(misalign).then_some(workload.bs));
+        if let Some(bs) = off.filter(|_| workload.cache.direct()) {
+            return Err(MeasureError::Unaligned { bs, unit: SECTOR });
         }
         if workload.cache == Cache::Os && workload.rw.writes() {
             return Err(self.refused("cache", "os", WRITES_BEHIND));

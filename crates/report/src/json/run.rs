@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use halfpower_record::{Cpu, CpuTimes, Environment, Latency, Record, Series, Side};
-use halfpower_spec::{Arrivals, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
+use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,8 +28,10 @@ pub(crate) struct RunDocument<'a> {
     direction: Option<Direction>,
     /// Share of reads in percent; `null` where nothing is mixed.
     rwmixread: Option<u8>,
-    /// Bytes a request.
+    /// Bytes a request; the largest, where sizes are drawn.
     bs_bytes: u64,
+    /// Sizes that are drawn, each with its share in percent; `null` where all requests have one size.
+    bssplit: Option<BlockSizes>,
     /// Requests kept outstanding by each thread.
     iodepth: u32,
     /// Submitting threads.
@@ -238,6 +240,7 @@ impl<'a> RunDocument<'a> {
             direction,
             rwmixread: direction.is_none().then_some(workload.rwmixread),
             bs_bytes: workload.bs.0,
+            bssplit: workload.options.bssplit,
             iodepth: workload.iodepth,
             threads: workload.threads,
             cache: workload.cache,

@@ -65,7 +65,7 @@ pub(crate) fn witness(headline: &[Headline]) -> Option<String> {
     has(HeadlineDoubt::GuestsHost).then(|| guest.to_string())
 }
 
-/// Such as `random read and write, rate_iops=500`.
+/// Such as `random mixed, rate_iops=500` or `random read, --bssplit 4KiB/60:64KiB/40`.
 pub(crate) fn beside_name(row: &BesideRow) -> String {
     let pattern = match row.workload.rw.pattern() {
         Pattern::Sequential => "seq.",
@@ -74,7 +74,8 @@ pub(crate) fn beside_name(row: &BesideRow) -> String {
     };
     let direction = row.workload.rw.direction().map_or("mixed".to_string(), |direction| direction.to_string());
     let settings = if row.settings.is_empty() { String::new() } else { format!(", {}", row.settings.join(", ")) };
-    format!("{pattern} {direction}{settings}")
+    let options = row.workload.options.to_string().replacen(' ', ", ", 1);
+    format!("{pattern} {direction}{settings}{options}")
 }
 
 /// As [`depth`].

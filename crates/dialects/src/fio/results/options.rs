@@ -144,7 +144,7 @@ impl<'a> Options<'a> {
     /// Errors: why no record can hold it.
     pub fn settings(&self) -> Result<Settings, String> {
         if let Some(key) = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
-            return Err(format!("its block size varies ({key}), and a record has one"));
+            return Err(format!("its block size varies ({key}), and a cell of a study has one"));
         }
         let bs = self.text(&["bs", "blocksize"]).unwrap_or_else(|| "4k".to_string());
         let bs = same_for_all(&bs).and_then(size).map_err(|why| format!("bs: {why}"))?;

@@ -1,0 +1,73 @@
+//! Draws a size for each request of a workload whose requests have several.
+
+use std::ops::Range;
+
+use halfpower_engine::{Operation, Request};
+use halfpower_spec::{BlockSizes, Bytes, Direction, Pattern};
+use rand::Rng;
+
+/// Sizes of reads and of writes, and where a sequential lane stands.
+pub(crate) struct DrawnSizes {
+    reads: Vec<Share>,
+    writes: Vec<Share>,
+    /// `None` leaves requests where they begin.
+    sequence: Option<Sequence>,
+}
+
+/// A size, drawn by numbers of 32 bits that are below `below` and not below that of the size before.
+struct Share {
+    below: u64,
+    bytes: u32,
+}
+
+/// The place of the next sequential request.
+struct Sequence {
+    next: u64,
+    first: u64,
+    end: u64,
+}
+
+impl DrawnSizes {
+    /// The sizes of a lane's requests within `range`.
+    pub(crate) fn new(sizes: BlockSizes, pattern: Pattern, range: &Range<u64>) -> Self {
+        let shares = |rw| {
+            let mut percents = 0;
+            let share = |(size, percent): (Bytes, u8)| {
+                percents += u64::from(percent);
+                Share { below: (percents << 32) / 100, bytes: size.0 as u32 }
+            };
+            sizes.of(rw).map(share).collect::<Vec<Share>>()
+        };
+        let sequence = Sequence { next: range.start, first: range.start, end: range.end };
+        Self {
+            reads: shares(Direction::Read),
+            writes: shares(Direction::Write),
+            sequence: (pattern == Pattern::Sequential).then_some(sequence),
+        }
+    }
+
+    /// Gives each request of `batch` a length, and where requests are sequential its place.
+    #[inline]
+    pub(crate) fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) {
+        for request in batch {
+            let shares = if request.operation == Operation::Read { &self.reads } else { &self.writes };
+            let drawn = random.next_u64() >> 32;
+            // The last share ends at 2^32, above every number that is drawn.
+            let place = shares.iter().position(|share| drawn < share.below).unwrap_or(0);
+            request.length = shares[place].bytes;
+            if let Some(sequence) = &mut self.sequence {
+                request.offset = sequence.take(u64::from(request.length));
+            }
+        }
+    }
+}
+
+impl Sequence {
+    /// The place of a request of `length` bytes: after the one before, or the first where it does not fit there.
+    #[inline]
+    fn take(&mut self, length: u64) -> u64 {
+        let at = if self.next + length > self.end { self.first } else { self.next };
+        self.next = at + length;
+        at
+    }
+}
