@@ -55,7 +55,7 @@ def command(args, program, cell):
                 *flags, "--runtime", f"{args.runtime}s", "--json"]
     huge = ["--iomem=shmhuge"] if memory == "huge" else []
     return ["fio", "--name=cell", f"--filename={args.file}", f"--rw={rw}", f"--bs={bs}", f"--iodepth={depth}", "--direct=1",
-            *flags, *huge, "--time_based", f"--runtime={args.runtime}", "--output-format=json"]
+            *flags, *huge, "--time_based", f"--runtime={args.runtime * 1000:.0f}ms", "--output-format=json"]
 
 
 def measure(args, program, cell):
