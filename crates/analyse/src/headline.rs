@@ -1,6 +1,6 @@
 //! Says how fast each direction is, how sure that is, and what may be wrong with it.
 
-use halfpower_record::{Environment, TargetKind};
+use halfpower_record::Environment;
 use halfpower_spec::{Cache, Direction};
 
 use crate::cells::WITHIN;
@@ -46,7 +46,7 @@ pub fn headlines(environment: &Environment, cells: &[CellFinding], seconds_a_run
 /// What the device's counters say of a cell of a real target.
 fn witness(environment: &Environment, cell: &CellFinding) -> Option<HeadlineDoubt> {
     let kind = environment.capabilities.kind;
-    if !matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device) {
+    if !kind.is_hardware() {
         return None;
     }
     // Of buffered requests the page cache keeps some from the device, so that its count says little; where no device is

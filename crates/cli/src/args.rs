@@ -184,7 +184,7 @@ pub struct PlanArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Question")]
 pub struct QuestionArgs {
-    /// Folder, file, block device, or simulated target (sim:...); several paths are measured at once [default: .]
+    /// Folder, file, block device, share (smb://... or nfs://...) or simulated target (sim:...); several paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
     #[arg(long, value_parser = experiments, default_value = "sequential,random")]
@@ -251,12 +251,15 @@ pub struct MemoryArgs {
 
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Folder, file, block device, several of them, or simulated target (sim:...)
+    /// Folder, file, block device, several of them, share (smb://... or nfs://...) or simulated target (sim:...)
     #[arg(default_value = ".", value_parser = target_words())]
     pub target: Target,
     /// Set the device's peak advertised performance, from its data sheet
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
+    /// Read user, password and domain of an SMB server from this file, whose mode must be 0600
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<PathBuf>,
     /// Print JSON only
     #[arg(long)]
     pub json: bool,
@@ -369,7 +372,7 @@ impl CommonArgs {
         let has_kernel = match target {
             Target::Path(_) | Target::Several(_) => self.engine != EngineName::Memory,
             Target::Null => self.engine.is_io_uring(),
-            Target::Simulated(_) | Target::System(_) => false,
+            Target::Share(_) | Target::Simulated(_) | Target::System(_) => false,
         };
         let usual = Issuing::default().by(self.engine);
         let asked = self.iomem.is_some() || self.iodepth_batch.is_some();

@@ -18,17 +18,24 @@ pub mod systems;
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
-use halfpower_measure::{RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, WriteCache};
+use halfpower_measure::{
+    RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE, WriteCache,
+};
 use halfpower_output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, TargetKind};
-use halfpower_spec::{Bytes, Nanos, Switch, Target};
+use halfpower_share::{Access, Credentials};
+use halfpower_spec::{Bytes, Nanos, ShareAddress, Switch, Target};
 
 use crate::measuring_args::CommonArgs;
 
 /// How long laying out a file may take for a single run.
 const LAYOUT_OF_A_RUN: Nanos = Nanos(60_000_000_000);
+
+/// How long a file server may be silent where nothing else is said.
+pub const SILENCE_OF_A_SERVER: Nanos = Nanos(30_000_000_000);
 
 /// What a command needs of a target.
 pub struct Purpose {
@@ -63,7 +70,7 @@ pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Resul
         engine: common.engine,
         seed: common.seed,
         layout_limit: purpose.layout_limit,
-        silence: common.timeout,
+        silence: common.timeout.unwrap_or(usual_silence(target)),
     };
     Ok(match target {
         Target::Simulated(disk) => Box::new(spread(SimulatedTarget::new(disk.clone()), purpose)?),
@@ -71,9 +78,23 @@ pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Resul
             Box::new(spread(SimulatedTarget::system(system, purpose.size, purpose.write_cache)?, purpose)?)
         }
         Target::Several(several) => Box::new(RealTarget::open_several(several, &wanted)?),
+        Target::Share(address) => {
+            let access = access(address, common.credentials.as_deref(), wanted.silence)?;
+            Box::new(ShareTarget::open(address, &access, &wanted)?)
+        }
         Target::Null => Box::new(RealTarget::null(&wanted)?),
         Target::Path(path) => Box::new(RealTarget::open(path, &wanted)?),
     })
+}
+
+fn usual_silence(target: &Target) -> Nanos {
+    if matches!(target, Target::Share(_)) { SILENCE_OF_A_SERVER } else { USUAL_SILENCE }
+}
+
+/// How a share is entered.
+pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
+    let credentials = Credentials::find(address, credentials)?;
+    Ok(Access { credentials, timeout: Duration::from_nanos(silence.0) })
 }
 
 fn spread(target: SimulatedTarget, purpose: &Purpose) -> Result<SimulatedTarget> {

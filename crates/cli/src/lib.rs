@@ -49,6 +49,13 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
 
 fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     halfpower_os::interrupt::refuse_large_files_by_error()?;
+    // Before anybody prints a word that holds one.
+    if let Some(shown) = words.iter().filter_map(|word| halfpower_spec::without_password(word.to_str()?)).next() {
+        anyhow::bail!(
+            "{shown}: an address must not hold a password, which others could see; put it into HALFPOWER_SMB_PASSWORD, or \
+             into a file for --credentials"
+        );
+    }
     match words.get(1..) {
         Some([command, of_fio @ ..]) if command == "run" && halfpower_dialects::fio::speaks(of_fio) => {
             commands::dialect::fio(of_fio)

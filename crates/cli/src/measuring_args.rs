@@ -1,5 +1,7 @@
 //! Declares the flags that study, plan and run share.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use halfpower_spec::{Bytes, EngineName, IoMem, Nanos};
 
@@ -37,9 +39,16 @@ pub struct CommonArgs {
     /// Pieces hold 1 MiB to 64 MiB. Random requests fall into all of them; sequential ones go through one after the other.
     #[arg(long, requires = "size")]
     pub spread: bool,
-    /// Give up a run whose target has not answered for this long after the window
-    #[arg(long, value_parser = parse::<Nanos>, default_value = "60s")]
-    pub timeout: Nanos,
+    /// Give up a run whose target has not answered for this long after the window [default: 60s]; of a file server, for this
+    /// long at any time [default: 30s]
+    #[arg(long, value_parser = parse::<Nanos>)]
+    pub timeout: Option<Nanos>,
+    /// Read user, password and domain of an SMB server from this file, as mount.cifs takes it; its mode must be 0600
+    ///
+    /// Without it they come from HALFPOWER_SMB_USER, HALFPOWER_SMB_PASSWORD and HALFPOWER_SMB_DOMAIN, and the password else
+    /// from a question on the terminal. Without a user, a guest signs in.
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<PathBuf>,
     /// Seed the offsets, the payload and the order of runs
     #[arg(long, visible_alias = "randseed", default_value_t = 1)]
     pub seed: u64,

@@ -19,7 +19,7 @@ const MOST_IOPS: u64 = 1_000_000_000;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct RunArgs {
-    /// Folder, file, block device, simulated target (sim:...) or null:; several paths are measured at once
+    /// Folder, file, block device, share (smb://... or nfs://...), simulated target (sim:...) or null:; several paths are measured at once
     #[arg(value_name = "TARGET", help_heading = "Arguments", required = true, num_args = 1.., value_parser = target_words())]
     pub targets: Vec<Target>,
     /// Set the access pattern: read, write, randread, randwrite, rw, randrw
@@ -139,6 +139,9 @@ pub struct WorkloadOptionArgs {
     /// Choose the memory kernel, for --engine memory
     #[arg(hide_short_help = true, long, value_parser = parse::<Kernel>)]
     kernel: Option<Kernel>,
+    /// Share the requests of each thread out to this many connections to a file server
+    #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
+    connections: u32,
     /// Write blocks with their number, the seed and a checksum, and verify every block that is read
     #[arg(hide_short_help = true, long)]
     verify: bool,
@@ -167,7 +170,7 @@ impl WorkloadOptionArgs {
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
-        let Self { random_distribution, ramp_time, bssplit, .. } = *self;
+        let Self { random_distribution, ramp_time, bssplit, connections, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -187,6 +190,7 @@ impl WorkloadOptionArgs {
             random_distribution,
             ramp_time,
             bssplit,
+            connections,
         }
     }
 }

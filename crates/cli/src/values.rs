@@ -18,7 +18,8 @@ pub fn listed(what: &str, words: &[impl std::fmt::Display]) -> String {
 /// The engines that can be chosen; the others come with their targets.
 pub fn engines_of_storage() -> Vec<EngineName> {
     let comes_with_its_target = [EngineName::Null, EngineName::Simulated, EngineName::Memory];
-    EngineName::ALL.iter().copied().filter(|engine| !comes_with_its_target.contains(engine)).collect()
+    let others = |engine: &EngineName| !comes_with_its_target.contains(engine) && !engine.is_of_a_share();
+    EngineName::ALL.iter().copied().filter(others).collect()
 }
 
 fn target(text: &str) -> Result<Target, ParseError> {

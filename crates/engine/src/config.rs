@@ -13,6 +13,8 @@ use crate::check::Check;
 pub(crate) struct EngineConfig {
     /// One file, several with an equal part of the slots each, or none.
     pub files: Vec<RunFile>,
+    /// Whether anything is written.
+    pub writes: bool,
     /// Slots over all files.
     pub slots: u32,
     /// Bytes of each slot.
@@ -47,7 +49,7 @@ impl EngineConfig {
     /// # Errors
     /// Where the memory does not suffice.
     pub fn payload(&self) -> Result<Option<Arc<Payload>>, OsError> {
-        let writes = self.check.is_none() && !self.echoes && self.files.iter().any(|file| file.mode().write);
+        let writes = self.check.is_none() && !self.echoes && self.writes;
         let usual = self.lane_memory.payload_bytes;
         let payload = || Payload::new(self.memory(), self.slots, self.slot_bytes, usual, self.seed).map(Arc::new);
         writes.then(payload).transpose()

@@ -30,6 +30,7 @@ mod pause;
 mod pieces;
 mod pool;
 mod settings;
+mod share;
 mod spread;
 mod stripe;
 mod sync;
@@ -48,6 +49,7 @@ pub use ledger::{Ledger, MOST_UNDER_WAY};
 pub use memory_engine::open_memory;
 pub use open::{Opened, available, io_uring_available, open, open_volume};
 pub use settings::EngineSettings;
+pub use share::{ShareLane, open_share};
 pub use spread::SpreadOver;
 pub use unit::UNIT_BYTES;
 pub use volume::{AddressMap, Volume};
@@ -96,6 +98,9 @@ pub enum EngineError {
         /// Why.
         error: std::io::Error,
     },
+    /// The file server, or the way to it, cannot go on.
+    #[error(transparent)]
+    Share(#[from] halfpower_share::ShareError),
     /// This way of issuing requests is not to be had here.
     #[error("the engine {engine} cannot be used here: {why}")]
     Unavailable {

@@ -56,6 +56,7 @@ impl Volume {
         let (slot_layout, slot_bytes) = self.slot_layout(depth, bs);
         let check = self.ledger.map(|ledger| Arc::new(Check::new(ledger, depth, bs.0, slot_layout.owners())));
         let config = EngineConfig {
+            writes: self.files.iter().any(|file| file.mode().write),
             files: self.files,
             slots: slot_layout.count(),
             slot_bytes: slot_bytes.0 as usize,

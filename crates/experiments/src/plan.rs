@@ -70,7 +70,9 @@ impl PlanRequest<'_> {
     pub fn page_cache(&self) -> Result<(), String> {
         match self.capabilities().kind {
             TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(()),
-            TargetKind::Simulated | TargetKind::Nothing | TargetKind::Imported => self.capabilities().can("page cache"),
+            TargetKind::Share | TargetKind::Simulated | TargetKind::Nothing | TargetKind::Imported => {
+                self.capabilities().can("page cache")
+            }
         }
     }
 }

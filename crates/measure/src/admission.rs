@@ -58,6 +58,20 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
+/// Refuses connections where there is no server.
+///
+/// # Errors
+/// What to do.
+pub(crate) fn has_no_connections(workload: &Workload) -> Result<(), MeasureError> {
+    let connections = workload.options.connections;
+    if connections == 1 {
+        return Ok(());
+    }
+    let what =
+        format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out");
+    Err(MeasureError::Unfit { what })
+}
+
 /// Whether requests of `workload` fit the pieces of a span that lies spread, and what is asked beside them.
 ///
 /// # Errors

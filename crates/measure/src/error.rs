@@ -15,6 +15,9 @@ pub enum MeasureError {
     /// The engine cannot go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The file server, or the way to it, refused something.
+    #[error(transparent)]
+    Share(#[from] halfpower_share::ShareError),
     /// The operating system refused something about the target.
     #[error(transparent)]
     Os(#[from] halfpower_os::OsError),

@@ -23,6 +23,6 @@ mod window;
 
 pub use error::MeasureError;
 pub use measure_run::{measure, measure_until_stopped};
-pub use real::{RealTarget, RealTargetOptions, USUAL_SILENCE, WriteCache};
+pub use real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
 pub use simulated::SimulatedTarget;
 pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};

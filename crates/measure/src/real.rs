@@ -2,7 +2,8 @@
 //!
 //! A folder, a file or a device enters, or several of them that make one target. `members` checks what may be done with
 //! each, `layout` lays out our own files, `page_cache` empties or fills the cache before a run, `lanes` opens engines,
-//! `verification` remembers what was written, and `target` puts these together.
+//! `verification` remembers what was written, and `target` puts these together. `share_target` does the same for a share on
+//! a file server.
 
 mod account;
 mod admits;
@@ -21,10 +22,14 @@ mod options;
 mod page_cache;
 mod run_volume;
 mod scratch_file;
+mod share_admits;
+mod share_lanes;
+mod share_target;
 mod target;
 mod verification;
 mod write_cache;
 
 pub use options::{RealTargetOptions, USUAL_SILENCE};
+pub use share_target::{ShareTarget, probe_share};
 pub use target::RealTarget;
 pub use write_cache::WriteCache;

@@ -9,15 +9,15 @@ use crate::{Root, TargetIdentity};
 pub(crate) fn place(root: &Root, target: &TargetIdentity, tops: &[Disk], source: Option<&str>) -> PlaceIdentity {
     let devices: Vec<String> = tops.iter().filter_map(|disk| device(root, disk)).collect();
     let device = if devices.is_empty() { source.map(str::to_string) } else { Some(devices.join(" + ")) };
-    PlaceIdentity {
-        machine: machine(root),
-        kernel: root.text("proc/sys/kernel/osrelease"),
-        members: vec![MemberIdentity {
-            path: target.path.display().to_string(),
-            device,
-            filesystem: target.filesystem.clone(),
-        }],
-    }
+    let member =
+        MemberIdentity { path: target.path.display().to_string(), device, filesystem: target.filesystem.clone() };
+    PlaceIdentity { members: vec![member], ..machine_place(root) }
+}
+
+/// What this machine is known by, whatever the target.
+pub(crate) fn machine_place(root: &Root) -> PlaceIdentity {
+    let kernel = root.text("proc/sys/kernel/osrelease");
+    PlaceIdentity { machine: machine(root), kernel, members: Vec::new() }
 }
 
 /// A checksum of the number that the system, or the firmware, gave this machine: the number itself is nobody's business.

@@ -16,6 +16,7 @@ mod machine;
 mod mount_table;
 mod pcie;
 mod root;
+mod route;
 mod sysfs_path;
 mod target;
 
@@ -33,6 +34,7 @@ pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
 pub use root::Root;
+pub use route::{ServedShare, probe_share};
 pub use target::{ProbeError, TargetIdentity};
 
 /// File systems that keep their files in memory.

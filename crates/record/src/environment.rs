@@ -67,6 +67,8 @@ pub enum TargetKind {
     File,
     /// A block device.
     Device,
+    /// A folder on a file server, in which halfpower makes files of its own.
+    Share,
     /// A simulated system.
     Simulated,
     /// Another tool's, whose results were imported.
@@ -79,7 +81,7 @@ pub enum TargetKind {
 impl TargetKind {
     /// Whether somebody's hardware answers, where others and limits may be in the way: not a model, and not nothing.
     pub fn is_hardware(self) -> bool {
-        matches!(self, Self::Folder | Self::File | Self::Device)
+        matches!(self, Self::Folder | Self::File | Self::Device | Self::Share)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Parses and prints targets: a path, several paths as one volume, a simulated system, or nothing.
+//! Parses and prints targets: a path, several paths as one volume, a share, a simulated system, or nothing.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Bytes, ParseError, SimulatedDisk, SimulatedSystem, VolumeLayout};
+use crate::{Bytes, ParseError, ShareAddress, ShareProtocol, SimulatedDisk, SimulatedSystem, VolumeLayout};
 
 /// The end of the path that requests are sent to.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub enum Target {
     Path(PathBuf),
     /// Several of these as one: `stripe:A,B`, `mirror:A,B` or `each:A,B`.
     Several(Several),
+    /// A folder on a file server, `smb://server/share` or `nfs://server/export`; halfpower lays out its own file there.
+    Share(ShareAddress),
     /// A simulated disk of constants, `sim:fixed=80us,...`.
     Simulated(SimulatedDisk),
     /// A simulated machine made of parts, `sim:NAME` or `sim:FILE.toml`.
@@ -83,13 +85,21 @@ impl Target {
                 .map_err(|error| error.within(text, text.len() - rest.len()))
         };
         match text.split_once(':') {
+            Some(("smb", rest)) if rest.starts_with("//") => share(ShareProtocol::Smb, text),
+            Some(("nfs", rest)) if rest.starts_with("//") => share(ShareProtocol::Nfs, text),
+            Some(("s3", rest)) if rest.starts_with("//") => {
+                let message = "halfpower cannot measure S3 yet; mount the bucket and name a folder in it, or choose smb:// \
+                               or nfs://";
+                Err(ParseError::new(text, 0, message))
+            }
             Some(("null", "")) => Ok(Self::Null),
             Some(("each", members)) => joined(VolumeLayout::Each, members),
             Some(("stripe", members)) => joined(VolumeLayout::Stripe, members),
             Some(("mirror", members)) => joined(VolumeLayout::Mirror, members),
-            Some((scheme @ ("null" | "smb"), _)) => {
+            Some((scheme @ ("null" | "smb" | "nfs" | "s3"), _)) => {
                 let message = format!(
-                    "there is no target `{scheme}:`; write a path, stripe:A,B, mirror:A,B, each:A,B, sim:... or null:"
+                    "there is no target `{scheme}:`; write a path, stripe:A,B, mirror:A,B, each:A,B, \
+                     smb://server/share, nfs://server/export, sim:... or null:"
                 );
                 Err(ParseError::new(text, 0, message))
             }
@@ -97,6 +107,10 @@ impl Target {
             _ => Ok(Self::Path(PathBuf::from(text))),
         }
     }
+}
+
+fn share(protocol: ShareProtocol, text: &str) -> Result<Target, ParseError> {
+    ShareAddress::parse(protocol, text).map(Target::Share)
 }
 
 /// A disk of constants where the first item is one; else a name, and settings after it.
@@ -150,6 +164,7 @@ impl fmt::Display for Target {
         match self {
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Several(several) => write!(f, "{several}"),
+            Self::Share(address) => write!(f, "{address}"),
             Self::Simulated(disk) => write!(f, "sim:{disk}"),
             Self::System(system) => write!(f, "sim:{system}"),
             Self::Null => f.write_str("null:"),
@@ -176,6 +191,12 @@ mod tests {
         assert_eq!(parse("sim:"), Ok(Target::Simulated(SimulatedDisk::default())));
         assert!(matches!(parse("sim:disk.toml"), Ok(Target::Simulated(disk)) if disk.rate.0 == 1e9));
         assert!(parse("").is_err());
+        let share = parse("smb://ann@nas/share/folder").unwrap();
+        assert!(matches!(&share, Target::Share(address) if address.host == "nas"));
+        assert_eq!(parse(&share.to_string()), Ok(share));
+        assert!(matches!(parse("nfs://nas/export"), Ok(Target::Share(_))));
+        assert!(parse("s3://bucket/key").unwrap_err().to_string().contains("S3 yet"));
+        assert!(parse("smb:nas").unwrap_err().to_string().contains("smb://server/share"));
     }
 
     #[test]

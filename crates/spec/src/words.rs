@@ -134,6 +134,10 @@ words! {
     Libaio = "libaio",
     /// Loads and stores on mapped memory; the page faults are the requests.
     Mmap = "mmap",
+    /// SMB2 requests in flight over TCP connections of our own, without a mount.
+    Smb = "smb",
+    /// NFSv3 requests in flight over TCP connections of our own, without a mount.
+    Nfs = "nfs",
     /// No storage at all: the processors' own loops over memory (the kernels of `memory`).
     Memory = "memory",
     ; never asked for:
@@ -288,9 +292,15 @@ impl Rw {
 }
 
 impl EngineName {
-    /// Whether it carries requests to storage that is really there.
+    /// Whether it carries requests to files or devices of this machine that are really there.
     pub fn is_for_storage(self) -> bool {
-        !matches!(self, Self::Auto | Self::Null | Self::Simulated | Self::Memory | Self::Unknown)
+        let is_elsewhere = matches!(self, Self::Null | Self::Simulated | Self::Memory | Self::Unknown);
+        self != Self::Auto && !is_elsewhere && !self.is_of_a_share()
+    }
+
+    /// Whether it speaks to a file server itself.
+    pub fn is_of_a_share(self) -> bool {
+        matches!(self, Self::Smb | Self::Nfs)
     }
 
     /// Whether it carries out one request after the other, whatever the depth.

@@ -61,10 +61,17 @@ pub struct WorkloadOptions {
     /// gives all requests that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bssplit: Option<BlockSizes>,
+    /// Connections to a file server that the requests of each thread are shared out to.
+    #[serde(skip_serializing_if = "is_single")]
+    pub connections: u32,
 }
 /// Whether it writes nothing, so that records of workloads without it are as they were.
 fn is_even(distribution: &RandomDistribution) -> bool {
     *distribution == RandomDistribution::Even
+}
+
+fn is_single(count: &u32) -> bool {
+    *count == 1
 }
 
 fn is_nothing(time: &Nanos) -> bool {
@@ -101,6 +108,7 @@ impl Default for WorkloadOptions {
             random_distribution: RandomDistribution::Even,
             ramp_time: Nanos(0),
             bssplit: None,
+            connections: 1,
         }
     }
 }
@@ -152,6 +160,7 @@ impl fmt::Display for WorkloadOptions {
         flag(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
         flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
         self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
+        flag(self.connections != default.connections, "connections", &self.connections)?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }
 }

@@ -89,6 +89,11 @@ fn suffix(args: &PlanArgs) -> String {
     common.size.iter().for_each(|size| suffix += &format!(" --size {size}"));
     suffix += if common.spread { " --spread" } else { "" };
     args.output.iter().for_each(|path| suffix += &format!(" --output {}", quoted(&path.display().to_string())));
+    common.timeout.iter().for_each(|timeout| suffix += &format!(" --timeout {timeout}"));
+    common
+        .credentials
+        .iter()
+        .for_each(|path| suffix += &format!(" --credentials {}", quoted(&path.display().to_string())));
     for (set, flag) in [
         (common.overwrite, " --overwrite"),
         (common.force_in_use, " --force-in-use"),

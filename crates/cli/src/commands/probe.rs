@@ -8,11 +8,11 @@ use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::Target;
 
-use super::to_output;
+use super::{SILENCE_OF_A_SERVER, access, to_output};
 use crate::args::ProbeArgs;
 
 pub fn probe(args: &ProbeArgs) -> Result<()> {
-    let mut environments = environments(&args.target)?;
+    let mut environments = environments(args)?;
     if let Some(peak) = args.peak {
         environments.iter_mut().for_each(|(_, environment)| halfpower_probe::with_peak(&mut environment.levels, peak));
     }
@@ -42,7 +42,8 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
 }
 
 /// The target, or each of its members, by name.
-fn environments(target: &Target) -> Result<Vec<(String, Environment)>> {
+fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
+    let target = &args.target;
     let of_path = |path: &Path| -> Result<(String, Environment)> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;
@@ -54,6 +55,10 @@ fn environments(target: &Target) -> Result<Vec<(String, Environment)>> {
         Target::Several(several) => several.members.iter().map(|path| of_path(path)).collect::<Result<_>>()?,
         Target::Simulated(disk) => simulated(SimulatedTarget::new(disk.clone())),
         Target::System(system) => simulated(SimulatedTarget::system(system, None, None)?),
+        Target::Share(address) => {
+            let access = access(address, args.credentials.as_deref(), SILENCE_OF_A_SERVER)?;
+            vec![(target.to_string(), halfpower_measure::probe_share(address, &access)?)]
+        }
         Target::Null => {
             let machine = halfpower_probe::probe_machine(&Root::live());
             vec![(target.to_string(), Environment { machine, ..Environment::default() })]

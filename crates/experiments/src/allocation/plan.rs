@@ -13,7 +13,7 @@ const DEPTHS: [u32; 2] = [1, 8];
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     match ask.capabilities().kind {
         TargetKind::Folder => {}
-        TargetKind::File | TargetKind::Device | TargetKind::Imported | TargetKind::Nothing => {
+        TargetKind::File | TargetKind::Device | TargetKind::Share | TargetKind::Imported | TargetKind::Nothing => {
             return Err("each case takes a file of its own, and those are made in folders alone: name one".to_string());
         }
         TargetKind::Simulated => ask.capabilities().can("layouts")?,

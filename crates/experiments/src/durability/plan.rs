@@ -24,7 +24,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
         }
         // A file system before it or a cache in it: without either, every write is durable when it is done.
         TargetKind::Simulated => capabilities.can(WRITE_CACHE)?,
-        TargetKind::Folder | TargetKind::File | TargetKind::Device => {}
+        TargetKind::Folder | TargetKind::File | TargetKind::Device | TargetKind::Share => {}
     }
     let caches: Vec<Cache> = Cache::ALL.iter().copied().filter(|cache| can(ask, *cache)).collect();
     let sizes = SIZES.map(|bs| Bytes(bs.0.max(capabilities.direct_unit.map_or(0, |unit| unit.0))));

@@ -26,6 +26,28 @@ pub(crate) struct MachineAccount {
     sight: NoiseSnapshot,
 }
 
+/// An account for a run of this pass, as [`MachineAccount::new`] gives it. Where the soaker cannot be started, what the run
+/// costs is known from below alone: the run goes on, and a note says so.
+///
+/// # Errors
+/// Where there is nothing to trace with.
+pub(crate) fn machine_account(
+    pass: Pass,
+    witnessed: &[String],
+    devices: &[&str],
+) -> Result<(MachineAccount, Option<String>), MeasureError> {
+    let threads = trace::own_threads().len();
+    let account = |pass| MachineAccount::new(pass, witnessed, devices.iter().copied());
+    match account(pass) {
+        Err(MeasureError::Account(why)) => {
+            processor::await_threads(threads);
+            let note = format!("the soaker could not be started ({why}): costs are known from below alone");
+            Ok((account(Pass::Plain)?, Some(note)))
+        }
+        account => Ok((account?, None)),
+    }
+}
+
 /// The trace's side of it.
 struct Tracing {
     tracer: Tracer,

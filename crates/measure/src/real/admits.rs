@@ -5,7 +5,7 @@ use halfpower_spec::{Bytes, Workload};
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, memory_lanes, scratch_file};
-use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers};
+use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, has_no_connections};
 use crate::read_back;
 use crate::{MeasureError, background_readers};
 
@@ -22,6 +22,7 @@ pub(super) struct Rights {
 /// A sentence that says why not.
 pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> Result<(), MeasureError> {
     coherent(workload)?;
+    has_no_connections(workload)?;
     if memory_lanes::is_memory(workload)? {
         return Ok(());
     }
@@ -54,7 +55,7 @@ fn admits_direct(members: &Members, workload: &Workload, volume: RunVolume) -> R
 }
 
 /// Whether each stream has a block and each reader one of its own size.
-fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureError> {
+pub(super) fn fits_span(workload: &Workload, span: u64) -> Result<(), MeasureError> {
     let streams = u64::from(workload.threads).saturating_mul(u64::from(workload.options.streams));
     let needed = Bytes(workload.bs.0.saturating_mul(streams));
     let used = workload.options.reached(span);

@@ -1,5 +1,6 @@
 //! Opens the engines of a run on a real target, one for each lane.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use halfpower_engine::{AddressMap, EngineSettings, Opened, SpreadOver, Volume};
@@ -91,11 +92,8 @@ impl Reached<'_> {
     /// # Errors
     /// Where one cannot be opened.
     pub fn open_lanes(&self, run: &Run, once: bool) -> Result<OpenedLanes, MeasureError> {
-        let Workload { bs, threads, options, .. } = run.workload;
+        let Workload { threads, options, .. } = run.workload;
         let used = options.reached(self.span_bytes());
-        let share = (used.end - used.start) / u64::from(threads);
-        let share = share - share % bs.0;
-        let part = |thread: u64| used.start + share * thread..used.start + share * (thread + 1);
         let device = self.members.devices.first().and_then(Option::as_deref);
         let cpu = processor(options.affinity, device).unwrap_or(None);
         let (reader, volumes) = (background_readers::reader(&run.workload), self.volume.lanes().len());
@@ -112,13 +110,20 @@ impl Reached<'_> {
             if role == LaneRole::Own {
                 name = opened.name;
             }
-            let range = match workload.rw.pattern() {
-                Pattern::Sequential => part(thread.unwrap_or(0).into()),
-                Pattern::Random | Pattern::Unknown => used.clone(),
-            };
+            let range = range(workload, &used, thread);
             // A sync engine holds one request at a time; slots that only wait would show as depth.
             lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
         }
         Ok(OpenedLanes { lanes, engine: name, unregistered_buffers })
+    }
+}
+
+/// What a thread of `workload` reaches of `used`: sequential ones a part of their own each.
+pub(super) fn range(workload: &Workload, used: &Range<u64>, thread: Option<u32>) -> Range<u64> {
+    let share = (used.end - used.start) / u64::from(workload.threads);
+    let share = share - share % workload.bs.0;
+    match (workload.rw.pattern(), u64::from(thread.unwrap_or(0))) {
+        (Pattern::Sequential, thread) => used.start + share * thread..used.start + share * (thread + 1),
+        (Pattern::Random | Pattern::Unknown, _) => used.clone(),
     }
 }

@@ -52,15 +52,15 @@ pub(crate) fn lay_out(
 ) -> Result<u64, MeasureError> {
     // The least is written whatever it takes; the limit is for the rest, and what is less than a block comes last.
     let no_limit = Nanos(u64::MAX / 2);
-    let (iodepth, seed) = (settings.depth, settings.seed);
+    let (iodepth, seed, block_bytes) = (settings.depth, settings.seed, settings.bs.0);
     let mut written = 0;
     for (end, runtime) in [(LEAST_BYTES.min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
-        let is_tail = end - written.min(end) < BLOCK_BYTES;
+        let is_tail = end - written.min(end) < block_bytes;
         if written >= end || (runtime == Nanos(0) && !is_tail) {
             continue;
         }
         let runtime = if is_tail { no_limit } else { runtime };
-        let bs = Bytes(BLOCK_BYTES.min(end - written));
+        let bs = Bytes(block_bytes.min(end - written));
         let rw = Rw::of(Pattern::Sequential, Direction::Write);
         let workload = Workload { rw, bs, iodepth, ..Workload::default() };
         let mut opened = open()?;

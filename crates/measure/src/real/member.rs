@@ -92,16 +92,7 @@ impl Member {
         let began = Instant::now();
         self.span_bytes = self.lay_out(asked, wanted, limit, stop)?;
         self.layout_rate = Some(self.span_bytes as f64 / began.elapsed().as_secs_f64());
-        let (got, asked) = (self.span_bytes, asked);
-        Ok(if got < asked {
-            let (got, asked) = (Bytes(got), Bytes(asked));
-            Some(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"))
-        } else if wanted.size.is_none() && asked < USUAL_BYTES {
-            let (asked, usual) = (Bytes(asked), Bytes(USUAL_BYTES));
-            Some(format!("the file has {asked} instead of {usual}, so that a quarter of the free space remains"))
-        } else {
-            None
-        })
+        Ok(note_of_size(self.span_bytes, asked, wanted.size))
     }
 
     /// Makes sure that reads of what is there reach the medium: a hole, or an extent that was reserved and never written,
@@ -248,17 +239,29 @@ fn refuse_used(path: &Path) -> Result<(), MeasureError> {
 fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<u64, MeasureError> {
     let free = halfpower_os::data_file::free_bytes(folder)?;
     let in_memory = budget.most_bytes().filter(|_| halfpower_os::filesystem::is_in_memory(folder));
-    let most = in_memory.unwrap_or(u64::MAX).min(free - free / 4);
-    let bytes = wanted.size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
-    let what = match wanted.size {
-        Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
-        Some(size) if in_memory.is_some_and(|most| size.0 > most) => {
-            let (memory, most) = (Bytes(budget.usable_bytes), Bytes(in_memory.unwrap_or(0)));
-            format!(
+    let refuse = |what| MeasureError::Target { path: folder.to_path_buf(), what };
+    match (wanted.size, in_memory) {
+        (Some(size), Some(most)) if size.0 <= free && size.0 > most => {
+            let (memory, most) = (Bytes(budget.usable_bytes), Bytes(most));
+            Err(refuse(format!(
                 "lies in memory, and of the {memory} that may be used here at most {most} may go into a file, not \
                  {size}: ask for less"
-            )
+            )))
         }
+        _ => room(wanted.size, free, in_memory.unwrap_or(u64::MAX)).map_err(refuse),
+    }
+}
+
+/// Bytes to lay out where so many are free and `most` may be taken: what was asked, or the usual as far as a quarter of the
+/// free ones remains.
+///
+/// # Errors
+/// Why it cannot be that.
+pub(super) fn room(size: Option<Bytes>, free: u64, most: u64) -> Result<u64, String> {
+    let most = most.min(free - free / 4);
+    let bytes = size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
+    Err(match size {
+        Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
         Some(size) if size.0 < layout::LEAST_BYTES => {
             format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::LEAST_BYTES))
         }
@@ -267,8 +270,20 @@ fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> 
             Bytes(layout::LEAST_BYTES)
         ),
         _ => return Ok(bytes),
-    };
-    Err(MeasureError::Target { path: folder.to_path_buf(), what })
+    })
+}
+
+/// What is said of a file that became smaller than was asked, or than is usual.
+pub(super) fn note_of_size(got: u64, asked: u64, size: Option<Bytes>) -> Option<String> {
+    if got < asked {
+        let (got, asked) = (Bytes(got), Bytes(asked));
+        Some(format!("the file ends at {got} instead of {asked}: writing more would have taken too long"))
+    } else if size.is_none() && asked < USUAL_BYTES {
+        let (asked, usual) = (Bytes(asked), Bytes(USUAL_BYTES));
+        Some(format!("the file has {asked} instead of {usual}, so that a quarter of the free space remains"))
+    } else {
+        None
+    }
 }
 
 /// Refuses to spread what cannot be.

@@ -81,6 +81,9 @@ impl VolumeMembers {
 }
 
 impl RunVolume {
+    /// A single file that is no member of anything.
+    pub const ALONE: Self = Self { members: 0, layout: RunLayout::Each };
+
     /// Bytes of the target that a lane reaches, where each member gives `of_member`.
     pub fn span_bytes(&self, of_member: u64) -> u64 {
         match self.layout {

@@ -11,7 +11,7 @@ use halfpower_spec::{
     Bytes, Direction, EngineName, Nanos, PageCache, Pass, RandomDistribution, Run, Several, Workload, WorkloadOptions,
 };
 
-use super::account::MachineAccount;
+use super::account::machine_account;
 use super::admits::{self, Rights};
 use super::harness::Harness;
 use super::lanes::{OpenedLanes, Reached};
@@ -199,20 +199,10 @@ impl TargetBackend for RealTarget {
     }
 
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
-        let account = |target: &Self, pass| {
-            let devices = target.members.devices.iter().flatten().map(String::as_str);
-            MachineAccount::new(pass, &target.witnessed, devices)
-        };
-        let threads = halfpower_os::trace::own_threads().len();
-        match account(self, pass) {
-            // What it costs is then known from below alone; the run goes on.
-            Err(MeasureError::Account(why)) => {
-                self.note(&format!("the soaker could not be started ({why}): costs are known from below alone"));
-                halfpower_os::processor::await_threads(threads);
-                Ok(Box::new(account(self, Pass::Plain)?))
-            }
-            account => Ok(Box::new(account?)),
-        }
+        let devices: Vec<&str> = self.members.devices.iter().flatten().map(String::as_str).collect();
+        let (account, note) = machine_account(pass, &self.witnessed, &devices)?;
+        note.iter().for_each(|note| self.note(note));
+        Ok(Box::new(account))
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

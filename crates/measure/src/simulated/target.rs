@@ -12,7 +12,7 @@ use super::fitted::Calibrated;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
-use crate::admission::{coherent, fits_readers, note_of_spread};
+use crate::admission::{coherent, fits_readers, has_no_connections, note_of_spread};
 use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 
@@ -91,10 +91,11 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
         return Err(MeasureError::Kernel { kernel, what });
     }
     coherent(workload)?;
+    has_no_connections(workload)?;
     if let Some(issuing) = workload.issuing.filter(|issuing| !issuing.is_default()) {
         return unfit(format!("{issuing}: a simulated target has neither memory nor system calls; leave it out"));
     }
-    if matches!(engine, EngineName::Null | EngineName::Memory) {
+    if matches!(engine, EngineName::Null | EngineName::Memory) || engine.is_of_a_share() {
         return unfit(format!("--engine {engine}: it reaches no target, and so no simulated one; leave it out"));
     }
     if *threads > 1 && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {

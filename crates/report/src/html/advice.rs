@@ -92,13 +92,19 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         EngineName::Mmap => Some(("mmap", 1, settings.threads)),
         EngineName::Sync => Some(("psync", 1, settings.threads)),
         EngineName::Pool => Some(("psync", 1, settings.total_depth())),
-        EngineName::Null | EngineName::Simulated | EngineName::Memory | EngineName::Unknown => None,
+        EngineName::Smb
+        | EngineName::Nfs
+        | EngineName::Null
+        | EngineName::Simulated
+        | EngineName::Memory
+        | EngineName::Unknown => None,
     }
 }
 
 /// The same settings as an fio job; `None` where the target is none that fio knows.
 pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
-    let schemed = ["sim:", "null:", "stripe:", "mirror:", "smb:"].iter().any(|scheme| target.starts_with(scheme));
+    let schemed =
+        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:"].iter().any(|scheme| target.starts_with(scheme));
     // A line break in a path would begin a setting of its own, and fio has no way to quote one.
     if schemed || target.contains(['\n', '\r']) {
         return None;

@@ -50,7 +50,8 @@ fn cell<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64, iodepth: u32
 fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
     let target = &findings.target;
-    let schemed = ["sim:", "null:", "stripe:", "mirror:", "smb:"].iter().any(|scheme| target.starts_with(scheme));
+    let schemed =
+        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:"].iter().any(|scheme| target.starts_with(scheme));
     let device = target.starts_with("/dev/");
     // A line break would end the comment or the command; and nothing on this page overwrites a device.
     let forbidden = target.contains(['\n', '\r']) || (device && advice.rw == Direction::Write);

@@ -1,0 +1,184 @@
+//! Issues requests to a file on a server, many in flight on each connection.
+//!
+//! Everything happens in the thread that drives the engine: it sends what was submitted, takes what has come, and sleeps
+//! in poll(2) where neither can go on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use halfpower_os::{Buffers, Clock};
+use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, Share, SlotBytes, wait};
+use halfpower_spec::{EngineName, Nanos, ShareProtocol};
+
+use crate::check::Check;
+use crate::config::EngineConfig;
+use crate::open::{Opened, refuse_impossible};
+use crate::pause::wait_until;
+use crate::unavailable::{refusal, unavailable};
+use crate::volume::Volume;
+use crate::{Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request};
+
+/// What requests to a share are issued over.
+#[derive(Clone, Copy)]
+pub struct ShareLane<'a> {
+    /// The share, with the file that they go to.
+    pub share: &'a Share,
+    /// The protocol that it speaks.
+    pub protocol: ShareProtocol,
+    /// Connections that the slots are shared out to.
+    pub connections: u32,
+    /// Whether anything is written.
+    pub writes: bool,
+    /// Whether each write is on the server's disk before it is done.
+    pub durable: bool,
+    /// Who remembers what was written; `None` where nobody verifies.
+    pub ledger: Option<&'a Arc<Ledger>>,
+}
+
+impl ShareLane<'_> {
+    /// The engine that requests to the share go through.
+    pub fn engine_name(&self) -> EngineName {
+        match self.protocol {
+            ShareProtocol::Smb => EngineName::Smb,
+            ShareProtocol::Nfs => EngineName::Nfs,
+        }
+    }
+}
+
+/// The engine over the file of a share.
+///
+/// # Errors
+/// [`EngineError::Share`] where the server takes no further connection, [`EngineError::Unavailable`] where such requests
+/// cannot be carried.
+pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opened, EngineError> {
+    let EngineSettings { depth, bs, .. } = settings;
+    let name = lane.engine_name();
+    if !matches!(settings.name, EngineName::Auto) && settings.name != name {
+        let what = format!("requests to a share go through the engine {name}: leave --engine out");
+        return Err(refusal(settings.name, what));
+    }
+    refuse_impossible(name, depth, bs)?;
+    let volume = Volume { ledger: lane.ledger.map(Arc::clone), ..Volume::of(None) };
+    let engine = volume.open(settings, |config| {
+        let config = EngineConfig { writes: lane.writes, ..config };
+        Ok(Box::new(ShareEngine::new(lane, config)?) as Box<dyn Engine>)
+    })?;
+    Ok(Opened { engine, name, most_in_flight: depth, unregistered_buffers: false })
+}
+
+/// Requests in flight on connections to one file.
+struct ShareEngine {
+    clock: Clock,
+    pipelines: Vec<Pipeline>,
+    slots: Slots,
+    check: Option<Arc<Check>>,
+    serial: u64,
+    ended: Vec<Done>,
+    in_flight: usize,
+}
+
+/// The buffers as a connection sees them.
+struct Slots(Buffers);
+
+impl SlotBytes for Slots {
+    fn incoming(&mut self, slot: u32) -> &mut [u8] {
+        self.0.slot_mut(slot)
+    }
+
+    fn outgoing(&self, slot: u32) -> &[u8] {
+        self.0.outgoing(slot)
+    }
+}
+
+impl ShareEngine {
+    fn new(lane: ShareLane<'_>, config: EngineConfig) -> Result<Self, EngineError> {
+        let slots = config.slots;
+        let options = LaneOptions { durable: lane.durable, slots, slot_bytes: config.slot_bytes as u32 };
+        let connections = lane.connections.clamp(1, slots);
+        let pipelines = (0..connections).map(|_| lane.share.pipeline(options)).collect::<Result<_, _>>()?;
+        let buffers = config.buffers().map_err(unavailable(lane.engine_name().word()))?;
+        Ok(Self {
+            clock: Clock::new(),
+            pipelines,
+            slots: Slots(buffers),
+            check: config.check,
+            serial: 0,
+            ended: Vec::with_capacity(slots as usize),
+            in_flight: 0,
+        })
+    }
+
+    /// Sends and takes what can be, without waiting.
+    fn advance(&mut self, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        for pipeline in self.pipelines.iter_mut().filter(|pipeline| pipeline.in_flight() > 0) {
+            pipeline.advance(&mut self.slots, &mut self.ended)?;
+        }
+        for Done { slot, result } in self.ended.drain(..) {
+            self.in_flight -= 1;
+            let result = match (result, &self.check) {
+                (Ok(moved), Some(check)) => check.verify(slot, self.slots.0.slot(slot), moved),
+                (result, _) => result.map_err(Errno),
+            };
+            done.push(Completion { slot, result });
+        }
+        Ok(())
+    }
+
+    /// Waits until something can go on.
+    fn wait(&self, time: Option<Duration>) -> Result<(), EngineError> {
+        wait(&self.pipelines, time).map_err(|error| EngineError::Call { call: "poll", error })?;
+        Ok(self.pipelines.iter().try_for_each(Pipeline::check_silence)?)
+    }
+}
+
+impl Engine for ShareEngine {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.now_ns())
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        let connections = self.pipelines.len();
+        for request in batch {
+            let Request { slot, operation, offset, length } = *request;
+            self.serial += 1;
+            let op = match operation {
+                Operation::Read => Op::Read,
+                Operation::Write => Op::Write,
+                Operation::Flush => Op::Flush,
+            };
+            if op == Op::Write {
+                match &self.check {
+                    None => self.slots.0.stamp(slot, offset, length as usize, self.serial),
+                    Some(check) => check.write_headers(slot, &mut self.slots.0.slot_mut(slot)[..length as usize]),
+                }
+            }
+            self.in_flight += 1;
+            self.pipelines[slot as usize % connections].order(Order { slot, op, offset, length });
+        }
+        for pipeline in self.pipelines.iter_mut().filter(|pipeline| pipeline.in_flight() > 0) {
+            pipeline.push(&self.slots)?;
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let wanted = done.len() + least.min(self.in_flight);
+        loop {
+            self.advance(done)?;
+            if done.len() >= wanted {
+                return Ok(());
+            }
+            self.wait(None)?;
+        }
+    }
+
+    fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        wait_until(self, until, done, |engine, time, done| {
+            if let Some(time) = time {
+                engine.wait(Some(time))?;
+            }
+            engine.advance(done)
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! Checks whether a workload can be asked of a share on a file server.
+
+use halfpower_share::Limits;
+use halfpower_spec::{Affinity, Bytes, EngineName, Fadvise, Issuing, Layout, PageCache, Workload};
+
+use super::admits::fits_span;
+use super::memory_budget::MemoryBudget;
+use crate::admission::coherent;
+use crate::{MeasureError, read_back};
+
+/// Whether `workload` can be asked of `span` bytes of a share, through `engine`.
+///
+/// # Errors
+/// A sentence that says why not.
+pub(super) fn admits(
+    workload: &Workload,
+    engine: EngineName,
+    (span, limits): (u64, Limits),
+    budget: MemoryBudget,
+) -> Result<(), MeasureError> {
+    coherent(workload)?;
+    if let Some(what) = refusal(workload, engine).or_else(|| too_large(workload, limits)) {
+        return Err(MeasureError::Unfit { what });
+    }
+    budget.admits(workload, 1)?;
+    fits_span(workload, span)?;
+    if workload.options.verify {
+        read_back::admit(workload, 1, span, budget.usable_bytes).map_err(|what| MeasureError::Unfit { what })?;
+    }
+    Ok(())
+}
+
+/// What has no meaning on a share.
+fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
+    let Workload { cache, engine: asked, issuing, options, .. } = workload;
+    Some(match options {
+        _ if options.kernel.is_some() || *asked == EngineName::Memory => {
+            "the kernels of memory reach no share: take `halfpower memory`".to_string()
+        }
+        _ if *asked != EngineName::Auto && *asked != engine => {
+            format!(
+                "--engine {asked} reaches files of this machine, and a share goes through the engine {engine}: leave \
+                     it out"
+            )
+        }
+        _ if !cache.direct() => format!(
+            "--cache {cache}: no page cache of this machine lies before a share that is spoken to without a mount; take \
+             --cache device (the server may cache) or --cache none (each write is on the server's disk)"
+        ),
+        _ if issuing.is_some_and(|issuing| issuing.iodepth_batch != Issuing::default().iodepth_batch) => {
+            "--iodepth-batch counts system calls, and what goes to a share is cut by TCP: leave it out".to_string()
+        }
+        _ if options.layout != Layout::Written => {
+            format!("--layout {}: only the one file that was laid out is used on a share; leave it out", options.layout)
+        }
+        _ if options.page_cache != PageCache::Empty || options.fadvise != Fadvise::Normal => {
+            "--page-cache and --fadvise are about this machine's page cache, which a share has not: leave them out"
+                .to_string()
+        }
+        _ if options.write_cache.is_some() => {
+            "--write-cache: the server's disks cannot be switched from here; leave it out".to_string()
+        }
+        _ if options.members > 1 || options.volume_layout.is_some() => {
+            "--members and --volume-layout: a share is a single target; leave them out".to_string()
+        }
+        _ if matches!(options.affinity, Affinity::Interrupt | Affinity::Other) => format!(
+            "--affinity {}: which interrupts are the network card's is not known; take all or one",
+            options.affinity
+        ),
+        _ => return None,
+    })
+}
+
+/// What the server takes in no single request.
+fn too_large(workload: &Workload, limits: Limits) -> Option<String> {
+    let reads = workload.rw.direction() != Some(halfpower_spec::Direction::Write) || workload.options.verify;
+    let most = match (reads, workload.rw.writes()) {
+        (true, true) => limits.read_bytes.min(limits.write_bytes),
+        (true, false) => limits.read_bytes,
+        _ => limits.write_bytes,
+    };
+    let (bs, most) = (workload.bs, Bytes(most.into()));
+    (bs > most).then(|| {
+        format!("--bs {bs} is more than the server takes in one request, which is {most}: choose a smaller --bs")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Cache, Rw, WorkloadOptions};
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { read_bytes: 1 << 20, write_bytes: 1 << 16 };
+
+    fn said(workload: Workload) -> Result<(), String> {
+        let budget = MemoryBudget { usable_bytes: 0, locked_bytes: None };
+        admits(&workload, EngineName::Smb, (1 << 30, LIMITS), budget).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn what_a_share_cannot_be_asked_is_refused_by_its_flag() {
+        let usual = Workload::default();
+        assert_eq!(said(usual), Ok(()));
+        assert_eq!(said(Workload { engine: EngineName::Smb, cache: Cache::None, ..usual }), Ok(()));
+        let with = |options| Workload { options, ..usual };
+        let options = WorkloadOptions::default();
+        for (workload, word) in [
+            (Workload { cache: Cache::Both, ..usual }, "--cache both"),
+            (Workload { engine: EngineName::IoUring, ..usual }, "--engine io_uring"),
+            (Workload { engine: EngineName::Nfs, ..usual }, "--engine nfs"),
+            (with(WorkloadOptions { layout: Layout::New, ..options }), "--layout new"),
+            (with(WorkloadOptions { affinity: Affinity::Interrupt, ..options }), "--affinity interrupt"),
+            (with(WorkloadOptions { members: 2, ..options }), "--members"),
+            (Workload { bs: Bytes(2 << 20), ..usual }, "--bs 2MiB"),
+            (Workload { bs: Bytes(1 << 17), rw: Rw::Write, ..usual }, "64KiB"),
+        ] {
+            let refusal = said(workload).unwrap_err();
+            assert!(refusal.contains(word), "{word}: {refusal}");
+        }
+    }
+}

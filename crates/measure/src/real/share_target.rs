@@ -1,0 +1,238 @@
+//! Runs on a share of a file server: lays out a file of our own there, opens connections for each run, keeps the account.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use halfpower_probe::{Root, ServedShare};
+use halfpower_record::{Capabilities, Environment, TargetKind};
+use halfpower_share::{Access, Share};
+use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, ShareAddress, ShareProtocol, Workload};
+
+use super::account::machine_account;
+use super::harness::Harness;
+use super::ledgers::Ledgers;
+use super::memory_budget::MemoryBudget;
+use super::options::RealTargetOptions;
+use super::run_volume::RunVolume;
+use super::share_lanes::ReachedShare;
+use super::{apply_options, layout, member, share_admits};
+use crate::MeasureError;
+use crate::read_back::read_back;
+use crate::target_backend::{Account, Prepared, TargetBackend};
+
+/// A flush may take this many times as long as an answer before the run is given up.
+const FLUSH_TIMES: u64 = 11;
+
+/// A share of a file server.
+pub struct ShareTarget {
+    wanted: RealTargetOptions,
+    protocol: ShareProtocol,
+    share: Share,
+    span_bytes: u64,
+    budget: MemoryBudget,
+    /// What was written to be verified, as long as nothing else was written.
+    ledgers: Option<Ledgers>,
+    environment: Environment,
+    harness: Harness,
+    began: Instant,
+}
+
+impl ShareTarget {
+    /// Connects to a share and makes an empty file of our own there. Nothing of any size is written yet.
+    ///
+    /// # Errors
+    /// Where the server is not there, does not let the user in, or has no room.
+    pub fn open(address: &ShareAddress, access: &Access, wanted: &RealTargetOptions) -> Result<Self, MeasureError> {
+        if wanted.spread {
+            let what = "--spread: a share's file holds no more than --size; leave it out".to_string();
+            return Err(MeasureError::Unfit { what });
+        }
+        let mut share = Share::connect(address, access)?;
+        let free = share.free_bytes()?;
+        let refuse = |what| MeasureError::Target { path: PathBuf::from(share.address()), what };
+        let span_bytes = member::room(wanted.size, free, u64::MAX).map_err(refuse)?;
+        let protocol = address.protocol;
+        let environment = Environment { capabilities: capabilities(span_bytes), ..around(&share, protocol) };
+        Ok(Self {
+            wanted: wanted.clone(),
+            protocol,
+            share,
+            span_bytes,
+            budget: MemoryBudget::of_this_process(),
+            ledgers: None,
+            environment,
+            harness: Harness::default(),
+            began: Instant::now(),
+        })
+    }
+
+    fn reached(&self) -> ReachedShare<'_> {
+        let Self { share, protocol, ledgers, budget, span_bytes, wanted, .. } = self;
+        ReachedShare {
+            share,
+            protocol: *protocol,
+            ledgers: ledgers.as_ref(),
+            budget: *budget,
+            span_bytes: *span_bytes,
+            seed: wanted.seed,
+        }
+    }
+
+    /// Writes the first `bytes`; gives what was written.
+    fn lay_out(
+        &self,
+        reached: ReachedShare<'_>,
+        bytes: u64,
+        limit: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<u64, MeasureError> {
+        let settings = reached.layout_settings();
+        let path = PathBuf::from(self.share.address());
+        layout::lay_out(&path, bytes, settings, limit, stop, || reached.open_to_lay_out(settings))
+    }
+
+    /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
+    fn keep_ledgers(&mut self, workload: &Workload, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let kept = self.ledgers.take();
+        self.ledgers = if !workload.options.verify {
+            kept.filter(|_| !workload.rw.writes())
+        } else if kept.is_some() {
+            kept
+        } else {
+            let ledgers = Ledgers::new(RunVolume::ALONE, self.span_bytes);
+            let reached = ReachedShare { ledgers: Some(&ledgers), ..self.reached() };
+            self.lay_out(reached, self.span_bytes, Nanos(u64::MAX / 2), stop)?;
+            ledgers.each.iter().for_each(|ledger| ledger.was_read_back(0..self.span_bytes));
+            Some(ledgers)
+        };
+        Ok(())
+    }
+}
+
+/// The place that a share is. Nothing but an empty file of our own is made there, and removed.
+///
+/// # Errors
+/// Where the server is not there, or does not let the user in.
+pub fn probe_share(address: &ShareAddress, access: &Access) -> Result<Environment, MeasureError> {
+    Ok(around(&Share::connect(address, access)?, address.protocol))
+}
+
+fn around(share: &Share, protocol: ShareProtocol) -> Environment {
+    let served = ServedShare {
+        address: share.address().to_string(),
+        protocol: protocol.name(),
+        server: share.server(),
+        facts: share.facts(),
+    };
+    halfpower_probe::probe_share(&Root::live(), &served)
+}
+
+/// What experiments can do here.
+fn capabilities(span_bytes: u64) -> Capabilities {
+    let mut unavailable = apply_options::unavailable(&[]);
+    let for_files = EngineName::ALL.iter().filter(|name| name.is_for_storage());
+    let why = "it reaches files of this machine, and a share is spoken to without a mount".to_string();
+    unavailable.extend(for_files.map(|name| (format!("engine {name}"), why.clone())));
+    let lacking = [
+        ("page cache", "no page cache of this machine lies before a share that is spoken to without a mount"),
+        ("places", "a file of a share does not tell where on the server's disks it lies"),
+    ];
+    unavailable.extend(lacking.map(|(ability, why)| (ability.to_string(), why.to_string())));
+    Capabilities {
+        kind: TargetKind::Share,
+        span: Bytes(span_bytes),
+        members: 1,
+        direct_unit: Some(Bytes(1)),
+        unavailable,
+        ..Capabilities::default()
+    }
+}
+
+impl TargetBackend for ShareTarget {
+    fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        &mut self.environment
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.span_bytes
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let engine = match self.protocol {
+            ShareProtocol::Smb => EngineName::Smb,
+            ShareProtocol::Nfs => EngineName::Nfs,
+        };
+        share_admits::admits(workload, engine, (self.span_bytes, self.share.limits()), self.budget)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let limit = if span.is_some() { Nanos(u64::MAX / 2) } else { self.wanted.layout_limit };
+        let asked = span.map_or(self.span_bytes, |span| span.0);
+        self.span_bytes = self.lay_out(self.reached(), asked, limit, stop)?;
+        self.environment.notes.extend(member::note_of_size(self.span_bytes, asked, self.wanted.size));
+        self.environment.capabilities.span = Bytes(self.span_bytes);
+        Ok(())
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        let Workload { rw, cache, rate, options, .. } = run.workload;
+        self.keep_ledgers(&run.workload, stop)?;
+        let reached = self.reached();
+        let lanes = reached.open_lanes(run)?;
+        // A server's memory takes more than a disk's: what it holds at the end is made durable within the run.
+        let flush = rw.writes() && !cache.durable() || options.fdatasync > 0;
+        Ok(Prepared {
+            lanes,
+            engine: match self.protocol {
+                ShareProtocol::Smb => EngineName::Smb,
+                ShareProtocol::Nfs => EngineName::Nfs,
+            },
+            span_bytes: self.span_bytes,
+            spread_bytes: None,
+            cached_bytes: None,
+            warms_up: !flush && rate.is_none() && options.thinktime == Nanos(0),
+            flush,
+            silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),
+        })
+    }
+
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        let Workload { rw, bs, options, .. } = run.workload;
+        let Some(ledger) = self.ledgers.as_ref().and_then(|ledgers| ledgers.each.first()) else {
+            return Ok(BTreeMap::new());
+        };
+        if !options.verify || !rw.writes() {
+            return Ok(BTreeMap::new());
+        }
+        let part = options.reached(self.span_bytes);
+        let mut opened = self.reached().open_lane(&run.workload, run.seed)?;
+        let depth = opened.most_in_flight;
+        let wrong = read_back(opened.engine.as_mut(), ledger, (part.start, bs.0 as u32, part.end), depth, stop)?;
+        ledger.was_read_back(part);
+        Ok(wrong)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        let (account, note) = machine_account(pass, &[], &[])?;
+        note.iter().for_each(|note| self.note(note));
+        Ok(Box::new(account))
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.harness.ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn unix_ms(&self) -> u64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+    }
+}

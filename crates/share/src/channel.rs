@@ -1,0 +1,153 @@
+//! Connects to a server and exchanges whole messages, waiting for each; both protocols put a length of four bytes before
+//! them.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+
+use crate::ShareError;
+
+/// Longest message that is read whole.
+const MOST_BYTES: usize = 16 << 20;
+/// Ports below 1024 that a connection to an NFS server may come from; others serve something.
+const RESERVED: std::ops::Range<u16> = 665..1023;
+
+/// What a connection is to.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    /// The share, as errors call it.
+    pub address: Arc<str>,
+    pub host: Arc<str>,
+    pub protocol: &'static str,
+    /// How long nothing may come.
+    pub timeout: Duration,
+}
+
+/// A connection on which one side speaks at a time.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub stream: TcpStream,
+    pub peer: Peer,
+}
+
+impl Peer {
+    pub fn refused(&self, what: impl Into<String>) -> ShareError {
+        ShareError::refused(&self.address, what)
+    }
+
+    pub fn garbage(&self, what: impl Into<String>) -> ShareError {
+        ShareError::Garbage { address: self.address.to_string(), protocol: self.protocol, what: what.into() }
+    }
+
+    pub fn silent(&self, waited: Duration) -> ShareError {
+        ShareError::Silent { address: self.address.to_string(), seconds: waited.as_secs_f64() }
+    }
+
+    pub fn lost(&self, error: std::io::Error) -> ShareError {
+        ShareError::Lost { address: self.address.to_string(), error }
+    }
+
+    /// A connection to this port of the server, from a port below 1024 where that is wanted and allowed.
+    ///
+    /// # Errors
+    /// Where there is no such server, or nothing there takes connections.
+    pub fn connect(&self, port: u16, reserved: bool) -> Result<Channel, ShareError> {
+        let host = &*self.host;
+        let found = (host, port)
+            .to_socket_addrs()
+            .map_err(|error| self.refused(format!("the server {host} cannot be found ({error}); look at its name")))?;
+        let mut refusal = std::io::Error::from(ErrorKind::AddrNotAvailable);
+        for address in found {
+            match self.connect_to(address, reserved) {
+                Ok(stream) => return Ok(Channel { stream, peer: self.clone() }),
+                Err(error) => refusal = error,
+            }
+        }
+        if matches!(refusal.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) {
+            return Err(self.silent(self.timeout));
+        }
+        let what = format!("port {port} of {host} takes no connection ({refusal}); see that the server runs there");
+        Err(self.refused(what))
+    }
+
+    fn connect_to(&self, address: SocketAddr, reserved: bool) -> std::io::Result<TcpStream> {
+        let open = || Socket::new(Domain::for_address(address), Type::STREAM, None);
+        let unspecified = |port| match address {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
+        };
+        // Without the rights for such a port any other is tried: many servers take it.
+        let first = RESERVED.start + (std::process::id() % u32::from(RESERVED.end - RESERVED.start)) as u16;
+        for port in (first..RESERVED.end).chain(RESERVED.start..first).filter(|_| reserved) {
+            let socket = open()?;
+            match socket
+                .bind(&unspecified(port).into())
+                .and_then(|()| socket.connect_timeout(&address.into(), self.timeout))
+            {
+                Ok(()) => return self.usual(socket.into()),
+                Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {}
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let socket = open()?;
+        socket.connect_timeout(&address.into(), self.timeout)?;
+        self.usual(socket.into())
+    }
+
+    fn usual(&self, stream: TcpStream) -> std::io::Result<TcpStream> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(self.timeout))?;
+        stream.set_write_timeout(Some(self.timeout))?;
+        Ok(stream)
+    }
+}
+
+impl Channel {
+    /// Sends `message` with `mark` as its length.
+    ///
+    /// # Errors
+    /// Where the connection is lost or takes nothing for too long.
+    pub fn send(&mut self, mark: u32, message: &[u8]) -> Result<(), ShareError> {
+        let whole = [&mark.to_be_bytes(), message].concat();
+        self.stream.write_all(&whole).map_err(|error| self.failed(error))
+    }
+
+    /// The next message and the four bytes before it.
+    ///
+    /// # Errors
+    /// Where the connection is lost, nothing comes for too long, or the length is none.
+    pub fn receive(&mut self) -> Result<(u32, Vec<u8>), ShareError> {
+        let mut mark = [0; 4];
+        self.stream.read_exact(&mut mark).map_err(|error| self.failed(error))?;
+        let mark = u32::from_be_bytes(mark);
+        let length = (mark & 0x7fff_ffff) as usize;
+        if length > MOST_BYTES {
+            return Err(self.peer.garbage(format!("a message of {length} bytes")));
+        }
+        let mut message = vec![0; length];
+        let until = Instant::now() + self.peer.timeout;
+        let mut at = 0;
+        while at < length {
+            match self.stream.read(&mut message[at..]).map_err(|error| self.failed(error))? {
+                0 => return Err(self.failed(ErrorKind::UnexpectedEof.into())),
+                read => at += read,
+            }
+            // One who sends a byte at a time says nothing either.
+            if at < length && Instant::now() > until {
+                return Err(self.peer.silent(self.peer.timeout));
+            }
+        }
+        Ok((mark, message))
+    }
+
+    fn failed(&self, error: std::io::Error) -> ShareError {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.peer.silent(self.peer.timeout),
+            _ => self.peer.lost(error),
+        }
+    }
+}

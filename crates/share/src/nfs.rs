@@ -1,0 +1,7 @@
+//! Speaks NFS version 3 (RFC 1813) over RPC (RFC 5531).
+
+mod file;
+mod requests;
+mod rpc;
+
+pub(crate) use file::{NfsFile, NfsShare};

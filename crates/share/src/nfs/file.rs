@@ -1,0 +1,256 @@
+//! Finds an export, makes a file of our own in it and removes it.
+
+use std::time::Duration;
+
+use halfpower_spec::{Bytes, ShareAddress};
+
+use super::requests::NfsRequests;
+use super::rpc::{MOUNT, NFS, Program};
+use crate::bytes::{Reader, Writer};
+use crate::channel::Peer;
+use crate::protocol::{Opened, Outcome};
+use crate::share::Limits;
+
+const MNT: u32 = 1;
+const LOOKUP: u32 = 3;
+const CREATE: u32 = 8;
+const REMOVE: u32 = 12;
+const FSSTAT: u32 = 18;
+const FSINFO: u32 = 19;
+/// Longest handle of a file (RFC 1813).
+const MOST_HANDLE: usize = 64;
+/// Bytes of a file's attributes.
+const ATTRIBUTES: usize = 84;
+const GUARDED: u32 = 1;
+const EXISTS: u32 = 17;
+
+/// A folder of an NFS server.
+pub(crate) struct NfsShare {
+    peer: Peer,
+    port: u16,
+    nfs: Program,
+    folder: Vec<u8>,
+    pub limits: Limits,
+}
+
+/// A file of our own in it; dropped, it is removed.
+pub(crate) struct NfsFile {
+    peer: Peer,
+    port: u16,
+    folder: Vec<u8>,
+    name: String,
+    handle: Vec<u8>,
+}
+
+impl NfsShare {
+    /// Finds the folder on the server.
+    ///
+    /// # Errors
+    /// Where the server is not there, or does not give it to this machine.
+    pub fn connect(peer: Peer, address: &ShareAddress) -> Outcome<Self> {
+        let port = address.reached_port();
+        let (root, below) = mount(&peer, address)?;
+        let mut nfs = Program::over(peer.connect(port, true)?, NFS);
+        let mut folder = root;
+        for name in &address.path[below..] {
+            folder = lookup(&mut nfs, &folder, name)?;
+        }
+        let limits = limits(&mut nfs, &folder)?;
+        Ok(Self { peer, port, nfs, folder, limits })
+    }
+
+    /// Bytes that may still be written.
+    ///
+    /// # Errors
+    /// Where the server does not say.
+    pub fn free_bytes(&mut self) -> Outcome<u64> {
+        let mut arguments = Writer::default();
+        arguments.opaque(&self.folder);
+        let told = self.nfs.call(FSSTAT, &arguments.0, |reader| {
+            let status = reader.be32()?;
+            skip_attributes(reader)?;
+            if status != 0 {
+                return Some(Err(status));
+            }
+            reader.take(16)?;
+            Some(Ok(reader.be64()?))
+        })?;
+        told.map_err(|status| self.peer.refused(format!("the server does not tell its free space ({})", named(status))))
+    }
+
+    /// A new, empty file of this name, which nobody else has.
+    ///
+    /// # Errors
+    /// Where it may not be made.
+    pub fn create(&mut self, name: &str) -> Outcome<Option<NfsFile>> {
+        let mut arguments = Writer::default();
+        arguments.opaque(&self.folder);
+        arguments.opaque(name.as_bytes());
+        arguments.be32(GUARDED);
+        // Mode 0600; user, group and times as they come, no size.
+        [1, 0o600, 0, 0, 0, 0, 0].into_iter().for_each(|word| arguments.be32(word));
+        let made = self.nfs.call(CREATE, &arguments.0, |reader| {
+            let status = reader.be32()?;
+            if status != 0 {
+                return Some(Err(status));
+            }
+            let handle = if reader.be32()? == 1 { Some(reader.opaque()?.to_vec()) } else { None };
+            Some(Ok(handle))
+        })?;
+        let handle = match made {
+            Ok(Some(handle)) => handle,
+            Ok(None) => lookup(&mut self.nfs, &self.folder, name)?,
+            Err(EXISTS) => return Ok(None),
+            Err(status) => {
+                let what =
+                    format!("no file can be made there ({}); look at the rights of uid {}", named(status), uid());
+                return Err(self.peer.refused(what));
+            }
+        };
+        let (peer, port, folder) = (self.peer.clone(), self.port, self.folder.clone());
+        Ok(Some(NfsFile { peer, port, folder, name: name.to_string(), handle }))
+    }
+
+    /// A connection on which requests for `file` can be in flight.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn open(&self, file: &NfsFile, durable: bool, slots: u32) -> Outcome<Opened> {
+        let channel = self.peer.connect(self.port, true)?;
+        let protocol = Box::new(NfsRequests::new(&file.handle, durable, slots));
+        Ok(Opened { channel, protocol })
+    }
+
+    /// What is to be said of the server.
+    pub fn facts(&self) -> String {
+        let Limits { read_bytes, write_bytes } = self.limits;
+        let (read, write) = (Bytes(read_bytes.into()), Bytes(write_bytes.into()));
+        format!("NFSv3 as uid {}; a request moves at most {read} (read) and {write} (write)", uid())
+    }
+}
+
+impl Drop for NfsFile {
+    fn drop(&mut self) {
+        // The connection that made it may be gone since; what cannot be removed now is left.
+        let remove = || -> Outcome<()> {
+            let peer = Peer { timeout: self.peer.timeout.min(Duration::from_secs(10)), ..self.peer.clone() };
+            let mut nfs = Program::over(peer.connect(self.port, true)?, NFS);
+            let mut arguments = Writer::default();
+            arguments.opaque(&self.folder);
+            arguments.opaque(self.name.as_bytes());
+            nfs.patience(peer.timeout);
+            nfs.call(REMOVE, &arguments.0, |reader| reader.be32())?;
+            Ok(())
+        };
+        if remove().is_err() {
+            let (address, name) = (&self.peer.address, &self.name);
+            eprintln!("halfpower: {address}: the file {name} could not be removed; remove it there");
+        }
+    }
+}
+
+/// The handle of the longest part of the path that the server exports, and how many folders that are.
+fn mount(peer: &Peer, address: &ShareAddress) -> Outcome<(Vec<u8>, usize)> {
+    // A server behind a port that was named may answer everything there.
+    if let Some(port) = address.port
+        && let Ok(Ok(found)) = mount_by(Program::over(peer.connect(port, true)?, MOUNT), address)
+    {
+        return Ok(found);
+    }
+    let mapped = Program::mapped(peer, MOUNT, "mount service (rpc.mountd)")?;
+    mount_by(mapped, address)?.map_err(|status| {
+        let path = address.path.join("/");
+        let why = match status {
+            2 => "there is no such export".to_string(),
+            13 => "this machine may not have it; look at the export's list of clients".to_string(),
+            other => named(other),
+        };
+        peer.refused(format!("the server does not give /{path}: {why}"))
+    })
+}
+
+fn mount_by(mut program: Program, address: &ShareAddress) -> Outcome<Result<(Vec<u8>, usize), u32>> {
+    let mut refusal = 2;
+    for below in (0..=address.path.len()).rev() {
+        let mut arguments = Writer::default();
+        arguments.opaque(format!("/{}", address.path[..below].join("/")).as_bytes());
+        let told = program.call(MNT, &arguments.0, |reader| {
+            let status = reader.be32()?;
+            if status != 0 {
+                return Some(Err(status));
+            }
+            reader.opaque().filter(|handle| handle.len() <= MOST_HANDLE).map(|handle| Ok(handle.to_vec()))
+        })?;
+        match told {
+            Ok(handle) => return Ok(Ok((handle, below))),
+            Err(status) if below == address.path.len() => refusal = status,
+            Err(_) => {}
+        }
+    }
+    Ok(Err(refusal))
+}
+
+fn lookup(nfs: &mut Program, folder: &[u8], name: &str) -> Outcome<Vec<u8>> {
+    let mut arguments = Writer::default();
+    arguments.opaque(folder);
+    arguments.opaque(name.as_bytes());
+    let found = nfs.call(LOOKUP, &arguments.0, |reader| {
+        let status = reader.be32()?;
+        if status != 0 {
+            return Some(Err(status));
+        }
+        reader.opaque().filter(|handle| handle.len() <= MOST_HANDLE).map(|handle| Ok(handle.to_vec()))
+    })?;
+    found.map_err(|status| nfs.channel.peer.refused(format!("{name}: {}; name an existing folder", named(status))))
+}
+
+fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {
+    let mut arguments = Writer::default();
+    arguments.opaque(folder);
+    let told = nfs.call(FSINFO, &arguments.0, |reader| {
+        let status = reader.be32()?;
+        skip_attributes(reader)?;
+        if status != 0 {
+            return Some(Err(status));
+        }
+        let read_bytes = reader.be32()?;
+        reader.take(8)?;
+        Some(Ok(Limits { read_bytes, write_bytes: reader.be32()? }))
+    })?;
+    let peer = &nfs.channel.peer;
+    let limits =
+        told.map_err(|status| peer.refused(format!("the server does not tell its limits ({})", named(status))))?;
+    if limits.read_bytes < 512 || limits.write_bytes < 512 {
+        return Err(peer.garbage("requests of fewer than 512 bytes"));
+    }
+    Ok(limits)
+}
+
+/// Passes over attributes that may be there.
+pub(super) fn skip_attributes(reader: &mut Reader<'_>) -> Option<()> {
+    if reader.be32()? != 0 {
+        reader.take(ATTRIBUTES)?;
+    }
+    Some(())
+}
+
+fn uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The words for a status.
+pub(super) fn named(status: u32) -> String {
+    let word = match status {
+        1 => "not the owner",
+        2 => "there is no such folder",
+        5 => "an I/O error of the server",
+        13 => "permission denied",
+        20 => "it is no folder",
+        28 => "the server's disk is full",
+        30 => "it is read-only",
+        69 => "the quota is used up",
+        70 => "the handle is stale",
+        other => return format!("NFS status {other}"),
+    };
+    word.to_string()
+}

@@ -1,0 +1,154 @@
+//! Writes READ, WRITE and COMMIT, and reads their answers.
+
+use super::file::skip_attributes;
+use super::rpc::{LAST, NFS, answer, call, credential};
+use crate::bytes::Reader;
+use crate::protocol::{Answer, Protocol};
+use crate::{Done, Op, Order};
+
+const READ: u32 = 6;
+const WRITE: u32 = 7;
+const COMMIT: u32 = 21;
+const UNSTABLE: u32 = 0;
+const FILE_SYNC: u32 = 2;
+/// Bytes of a size and time before a change, where they are told.
+const BEFORE: usize = 24;
+const EIO: i32 = 5;
+
+/// NFS's side of a pipeline.
+pub(crate) struct NfsRequests {
+    /// Calls with the handle and zeros for what changes: read, write, flush.
+    templates: [Vec<u8>; 3],
+    stable: u32,
+    slots: u32,
+    /// Grows with each call; with the slot it makes the number of the call.
+    serial: u32,
+    /// The call in each slot.
+    calls: Vec<Option<(u32, Op)>>,
+    /// What the server said to be when it took the first write: another one has lost what was not committed.
+    verifier: Option<u64>,
+}
+
+impl NfsRequests {
+    /// For a file of this handle; with `durable` each write is on the server's disk before it is done.
+    pub fn new(handle: &[u8], durable: bool, slots: u32) -> Self {
+        let credential = credential();
+        let template = |procedure| {
+            let mut message = call(0, NFS, procedure, &credential);
+            message.opaque(handle);
+            message.0
+        };
+        Self {
+            templates: [template(READ), template(WRITE), template(COMMIT)],
+            stable: if durable { FILE_SYNC } else { UNSTABLE },
+            slots,
+            serial: std::process::id(),
+            calls: vec![None; slots as usize],
+            verifier: None,
+        }
+    }
+
+    /// Reads what a call of this kind brings; `None` where it ends too early. `from` tells where a reader stands.
+    fn result(
+        &mut self,
+        slot: u32,
+        op: Op,
+        mut reader: Reader<'_>,
+        from: impl Fn(&Reader<'_>) -> usize,
+    ) -> Option<Answer> {
+        let status = reader.be32()?;
+        let done = |result| Some(Answer::Done(Done { slot, result }));
+        if status != 0 {
+            return done(Err(errno(status)));
+        }
+        if op == Op::Read {
+            skip_attributes(&mut reader)?;
+            reader.take(8)?;
+            let length = reader.be32()?;
+            return Some(Answer::Data { slot, from: from(&reader), length });
+        }
+        if reader.be32()? != 0 {
+            reader.take(BEFORE)?;
+        }
+        skip_attributes(&mut reader)?;
+        let moved = if op == Op::Write {
+            let moved = reader.be32()?;
+            reader.be32()?;
+            moved
+        } else {
+            0
+        };
+        let verifier = reader.be64()?;
+        let is_another = *self.verifier.get_or_insert(verifier) != verifier;
+        self.verifier = Some(verifier);
+        done(if is_another && self.stable == UNSTABLE { Err(EIO) } else { Ok(moved) })
+    }
+}
+
+impl Protocol for NfsRequests {
+    fn admits(&self, _order: &Order) -> bool {
+        true
+    }
+
+    fn write(&mut self, order: &Order, head: &mut [u8]) -> usize {
+        self.serial = self.serial.wrapping_add(1) % (u32::MAX / self.slots);
+        let xid = self.serial * self.slots + order.slot;
+        self.calls[order.slot as usize] = Some((xid, order.op));
+        let template = &self.templates[match order.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Flush => 2,
+        }];
+        head[..template.len()].copy_from_slice(template);
+        head[..4].copy_from_slice(&xid.to_be_bytes());
+        let (offset, length) = if order.op == Op::Flush { (0, 0) } else { (order.offset, order.length) };
+        let mut rest = &mut head[template.len()..];
+        let mut put = |bytes: &[u8]| {
+            let (front, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            front.copy_from_slice(bytes);
+            rest = behind;
+            bytes.len()
+        };
+        let mut written = template.len() + put(&offset.to_be_bytes()) + put(&length.to_be_bytes());
+        if order.op == Op::Write {
+            written += put(&self.stable.to_be_bytes()) + put(&length.to_be_bytes());
+        }
+        written
+    }
+
+    fn mark(&self, length: usize) -> u32 {
+        LAST | length as u32
+    }
+
+    fn length(&self, mark: u32) -> Result<usize, String> {
+        if mark & LAST == 0 { Err("an answer in several fragments".to_string()) } else { Ok((mark & !LAST) as usize) }
+    }
+
+    fn read(&mut self, prefix: &[u8], _length: usize) -> Result<Answer, String> {
+        let Some((xid, brought)) = answer(prefix) else { return Err("no answer to a call".to_string()) };
+        let slot = xid % self.slots;
+        let call = self.calls.get_mut(slot as usize).and_then(|call| call.take_if(|(own, _)| *own == xid));
+        // A late answer to a call that nobody waits for.
+        let Some((_, op)) = call else { return Ok(Answer::Other) };
+        let reader = brought.map_err(|why| format!("a call was not carried out: {why}"))?;
+        let from = |reader: &Reader<'_>| prefix.len() - reader.0.len();
+        self.result(slot, op, reader, from).ok_or_else(|| "an answer that ends too early".to_string())
+    }
+
+    fn padding(&self, length: usize) -> usize {
+        length.next_multiple_of(4) - length
+    }
+}
+
+/// The number of an error as <errno.h> has it.
+fn errno(status: u32) -> i32 {
+    match status {
+        69 => 122,
+        70 | 10001 => 116,
+        10004 => 95,
+        10006 => 121,
+        10008 => 11,
+        status if status < 100 => status as i32,
+        _ => EIO,
+    }
+}

@@ -1,0 +1,155 @@
+//! Connects to a share, whichever protocol it speaks, and opens a file of our own in it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use halfpower_spec::{ShareAddress, ShareProtocol};
+
+use crate::channel::Peer;
+use crate::nfs::{NfsFile, NfsShare};
+use crate::protocol::Outcome;
+use crate::smb::{SmbFile, SmbShare};
+use crate::{Credentials, Pipeline};
+
+/// How often a name that is taken is replaced by another.
+const NAMES: u32 = 16;
+
+/// How a share is entered.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Who signs in; NFS takes the process's own user.
+    pub credentials: Credentials,
+    /// How long a server may be silent.
+    pub timeout: Duration,
+}
+
+/// Most bytes that one request can move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Of a read.
+    pub read_bytes: u32,
+    /// Of a write.
+    pub write_bytes: u32,
+}
+
+/// What a pipeline is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneOptions {
+    /// Whether each write is on the server's disk before it is done: SMB's write-through flag, NFS's FILE_SYNC.
+    pub durable: bool,
+    /// Requests that it may carry, counted from slot 0.
+    pub slots: u32,
+    /// Bytes of each.
+    pub slot_bytes: u32,
+}
+
+/// A share with a file of our own in it, which is removed when this is dropped.
+pub struct Share {
+    kind: Kind,
+    /// How errors call it.
+    address: Arc<str>,
+    /// Where the server is.
+    server: Option<SocketAddr>,
+}
+
+enum Kind {
+    // The file ends before the share does.
+    Smb(SmbFile, SmbShare),
+    Nfs(NfsFile, NfsShare),
+}
+
+impl Share {
+    /// Connects to `address` and makes an empty file there, under a name that nobody has.
+    ///
+    /// # Errors
+    /// Where the server is not there, does not let the user in, or lets no file be made.
+    pub fn connect(address: &ShareAddress, access: &Access) -> Outcome<Self> {
+        let name: Arc<str> = address.place().to_string().into();
+        let peer = Peer {
+            address: Arc::clone(&name),
+            host: address.host.as_str().into(),
+            protocol: address.protocol.name(),
+            timeout: access.timeout.max(Duration::from_millis(1)),
+        };
+        let server = std::net::ToSocketAddrs::to_socket_addrs(&(address.host.as_str(), address.reached_port()));
+        let server = server.ok().and_then(|mut found| found.next());
+        let kind = match address.protocol {
+            ShareProtocol::Smb => {
+                let mut share = SmbShare::connect(peer.clone(), address, access.credentials.clone())?;
+                Kind::Smb(under_a_free_name(&peer, |name| share.create(name))?, share)
+            }
+            ShareProtocol::Nfs => {
+                let mut share = NfsShare::connect(peer.clone(), address)?;
+                Kind::Nfs(under_a_free_name(&peer, |name| share.create(name))?, share)
+            }
+        };
+        Ok(Self { kind, address: name, server })
+    }
+
+    /// How errors call it: its address without a user.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Where the server is.
+    pub fn server(&self) -> Option<SocketAddr> {
+        self.server
+    }
+
+    /// Most bytes that one request can move.
+    pub fn limits(&self) -> Limits {
+        match &self.kind {
+            Kind::Smb(_, share) => share.limits,
+            Kind::Nfs(_, share) => share.limits,
+        }
+    }
+
+    /// What both sides agreed on, in a sentence without its full stop.
+    pub fn facts(&self) -> String {
+        match &self.kind {
+            Kind::Smb(_, share) => share.facts(),
+            Kind::Nfs(_, share) => share.facts(),
+        }
+    }
+
+    /// Bytes that may still be written.
+    ///
+    /// # Errors
+    /// Where the server does not say.
+    pub fn free_bytes(&mut self) -> Outcome<u64> {
+        match &mut self.kind {
+            Kind::Smb(file, _) => file.free_bytes(),
+            Kind::Nfs(_, share) => share.free_bytes(),
+        }
+    }
+
+    /// A connection of its own on which requests for the file can be in flight.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline> {
+        let LaneOptions { durable, slots, slot_bytes } = options;
+        let opened = match &self.kind {
+            Kind::Smb(file, share) => share.open(file, durable, slots)?,
+            Kind::Nfs(file, share) => share.open(file, durable, slots)?,
+        };
+        Pipeline::new(opened, slots, slot_bytes)
+    }
+}
+
+/// A file under the first name that nobody has.
+fn under_a_free_name<T>(peer: &Peer, mut create: impl FnMut(&str) -> Outcome<Option<T>>) -> Outcome<T> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    for _ in 0..NAMES {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        // Other machines have the same process numbers.
+        let random = crate::smb::random() as u32;
+        let name = format!(".halfpower-{}-{number}-{random:08x}", std::process::id());
+        if let Some(file) = create(&name)? {
+            return Ok(file);
+        }
+    }
+    Err(peer.refused("all names that were tried are taken; name another folder"))
+}

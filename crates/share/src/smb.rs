@@ -1,0 +1,15 @@
+//! Speaks SMB 2 and 3 (MS-SMB2).
+
+mod file;
+mod head;
+mod requests;
+mod seal;
+mod session;
+mod status;
+
+pub(crate) use file::{SmbFile, SmbShare};
+
+/// A number that nobody else has.
+pub(crate) fn random() -> u64 {
+    session::random(0)
+}

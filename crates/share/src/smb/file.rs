@@ -1,0 +1,172 @@
+//! Makes a file of our own in a share; the server removes it when the connection that made it ends.
+
+use halfpower_spec::{Bytes, ShareAddress};
+
+use super::head;
+use super::requests::SmbRequests;
+use super::session::Session;
+use super::status::{COLLISION, SUCCESS};
+use crate::Credentials;
+use crate::bytes::{Reader, Writer};
+use crate::channel::Peer;
+use crate::protocol::{Opened, Outcome};
+use crate::share::Limits;
+
+/// Rights: read and write data and attributes, delete, wait for it.
+const READ_WRITE: u32 = 0x0012_0000 | 0x0001_0000 | 0x1 | 0x2 | 0x4 | 0x80 | 0x100;
+const SHARE_ALL: u32 = 7;
+const OPEN: u32 = 1;
+const CREATE: u32 = 2;
+const NO_FOLDER: u32 = 0x40;
+const DELETE_ON_CLOSE: u32 = 0x1000;
+const FILE_SYSTEM: u8 = 2;
+const FULL_SIZE: u8 = 7;
+
+/// A folder of an SMB server.
+pub(crate) struct SmbShare {
+    peer: Peer,
+    address: ShareAddress,
+    credentials: Credentials,
+    /// The connection that the file's life hangs on, until there is a file.
+    session: Option<Session>,
+    facts: String,
+    pub limits: Limits,
+}
+
+/// A file of our own in it; the server removes it when this is dropped, or the process ends.
+pub(crate) struct SmbFile {
+    session: Session,
+    name: String,
+    id: [u8; 16],
+}
+
+impl SmbShare {
+    /// Signs in and connects to the share.
+    ///
+    /// # Errors
+    /// Where the server is not there, does not let the user in, or has no such share.
+    pub fn connect(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Outcome<Self> {
+        let session = Session::open(&peer, address, &credentials)?;
+        let (facts, limits) = (facts(&session, &credentials.user), session.limits);
+        Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, limits })
+    }
+
+    /// A new, empty file of this name, which nobody else has; `None` where the name is taken.
+    ///
+    /// # Errors
+    /// Where it may not be made.
+    pub fn create(&mut self, name: &str) -> Outcome<Option<SmbFile>> {
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => Session::open(&self.peer, &self.address, &self.credentials)?,
+        };
+        let name = self.address.path[1..].iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("\\");
+        let (status, id) = open(&mut session, &name, CREATE, NO_FOLDER | DELETE_ON_CLOSE)?;
+        match status {
+            SUCCESS => Ok(Some(SmbFile { session, name, id })),
+            COLLISION => Ok(None),
+            other => Err(session.refusal(other)),
+        }
+    }
+
+    /// A connection of its own on which requests for `file` can be in flight.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn open(&self, file: &SmbFile, durable: bool, slots: u32) -> Outcome<Opened> {
+        let mut session = Session::open(&self.peer, &self.address, &self.credentials)?;
+        let (status, id) = open(&mut session, &file.name, OPEN, NO_FOLDER)?;
+        if status != SUCCESS {
+            return Err(session.refusal(status));
+        }
+        let (channel, protocol) = SmbRequests::over(session, id, durable, slots);
+        Ok(Opened { channel, protocol: Box::new(protocol) })
+    }
+
+    /// What is to be said of the server.
+    pub fn facts(&self) -> String {
+        self.facts.clone()
+    }
+}
+
+impl SmbFile {
+    /// Bytes that may still be written beside it.
+    ///
+    /// # Errors
+    /// Where the server does not say.
+    pub fn free_bytes(&mut self) -> Outcome<u64> {
+        let mut body = Writer::default();
+        body.le16(41);
+        body.all(&[FILE_SYSTEM, FULL_SIZE]);
+        [32, 0, 0, 0, 0].into_iter().for_each(|word| body.le32(word));
+        body.all(&self.id);
+        body.all(&[0]);
+        let answer = self.session.demand(head::QUERY_INFO, &body.0)?;
+        free_of(&answer).ok_or_else(|| self.session.short())
+    }
+}
+
+impl Drop for SmbFile {
+    fn drop(&mut self) {
+        let mut body = Writer::default();
+        [24, 0, 0, 0].into_iter().for_each(|word| body.le16(word));
+        body.all(&self.id);
+        // Where the server cannot hear it, the end of the connection tells it the same.
+        let _ = self.session.ask(head::CLOSE, &body.0);
+    }
+}
+
+/// Opens a file; gives the status and the handle.
+fn open(session: &mut Session, name: &str, disposition: u32, options: u32) -> Outcome<(u32, [u8; 16])> {
+    let mut path = Writer::default();
+    path.utf16(name);
+    let mut body = Writer::default();
+    body.le16(57);
+    body.all(&[0, 0]);
+    body.le32(2);
+    [0, 0].into_iter().for_each(|word| body.le64(word));
+    [READ_WRITE, 0, SHARE_ALL, disposition, options].into_iter().for_each(|word| body.le32(word));
+    [(head::BYTES + 56) as u16, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
+    body.le64(0);
+    body.all(&path.0);
+    let (head, answer) = session.ask(head::CREATE, &body.0)?;
+    let id = answer.get(head::BYTES + 64..head::BYTES + 80).and_then(|id| id.try_into().ok());
+    match id {
+        _ if head.status != SUCCESS => Ok((head.status, [0; 16])),
+        Some(id) => Ok((SUCCESS, id)),
+        None => Err(session.short()),
+    }
+}
+
+fn free_of(answer: &[u8]) -> Option<u64> {
+    let mut reader = Reader(answer.get(head::BYTES..)?);
+    reader.le16()?;
+    let at = usize::from(reader.le16()?);
+    let mut told = Reader(answer.get(at..)?);
+    told.le64()?;
+    let available = told.le64()?;
+    told.le64()?;
+    let (sectors, bytes) = (u64::from(told.le32()?), u64::from(told.le32()?));
+    Some(available.saturating_mul(sectors.saturating_mul(bytes)))
+}
+
+fn facts(session: &Session, user: &str) -> String {
+    let dialect = match session.dialect {
+        0x0202 => "2.0.2",
+        0x0210 => "2.1",
+        0x0300 => "3.0",
+        0x0302 => "3.0.2",
+        _ => "3.1.1",
+    };
+    let who = match (session.is_guest, user) {
+        (true, "") => "as a guest".to_string(),
+        (true, user) => format!("as a guest, since the server does not know {user}"),
+        (false, user) => format!("as {user}"),
+    };
+    let sealing = session.keys.as_ref().map_or("neither signed nor encrypted", |keys| keys.word());
+    let (read, write) = (Bytes(session.limits.read_bytes.into()), Bytes(session.limits.write_bytes.into()));
+    format!(
+        "SMB {dialect} {who}; messages are {sealing}; no lease or oplock is taken, so nothing is cached on this side; a \
+         request moves at most {read} (read) and {write} (write)"
+    )
+}

@@ -1,0 +1,101 @@
+//! Writes and reads the 64 bytes before every message (MS-SMB2 2.2.1).
+
+use crate::bytes::Reader;
+
+pub(crate) const BYTES: usize = 64;
+pub(crate) const NEGOTIATE: u16 = 0;
+pub(crate) const SESSION_SETUP: u16 = 1;
+pub(crate) const TREE_CONNECT: u16 = 3;
+pub(crate) const CREATE: u16 = 5;
+pub(crate) const CLOSE: u16 = 6;
+pub(crate) const FLUSH: u16 = 7;
+pub(crate) const READ: u16 = 8;
+pub(crate) const WRITE: u16 = 9;
+pub(crate) const QUERY_INFO: u16 = 16;
+pub(crate) const PENDING: u32 = 0x103;
+/// Flags.
+const RESPONSE: u32 = 1;
+pub(crate) const SIGNED: u32 = 8;
+/// Number of a message that nobody asked for.
+pub(crate) const UNASKED: u64 = u64::MAX;
+const PROTOCOL: [u8; 4] = *b"\xfeSMB";
+
+/// What a message says before its body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub command: u16,
+    /// Credits that it takes.
+    pub charge: u16,
+    /// Credits that it asks for, or that an answer gives.
+    pub credits: u16,
+    pub flags: u32,
+    /// Of an answer.
+    pub status: u32,
+    pub message: u64,
+    pub tree: u32,
+    pub session: u64,
+}
+
+impl Head {
+    /// Writes it to the first bytes of `out`.
+    pub fn write(&self, out: &mut [u8]) {
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&PROTOCOL);
+        put(&(BYTES as u16).to_le_bytes());
+        put(&self.charge.to_le_bytes());
+        put(&self.status.to_le_bytes());
+        put(&self.command.to_le_bytes());
+        put(&self.credits.to_le_bytes());
+        put(&self.flags.to_le_bytes());
+        put(&[0; 4]);
+        put(&self.message.to_le_bytes());
+        put(&[0; 4]);
+        put(&self.tree.to_le_bytes());
+        put(&self.session.to_le_bytes());
+        put(&[0; 16]);
+    }
+
+    /// Reads an answer's; `None` where it is none.
+    pub fn read(message: &[u8]) -> Option<Self> {
+        let mut reader = Reader(message.get(..BYTES)?);
+        let is_ours = reader.take(4)? == PROTOCOL && reader.le16()? == BYTES as u16;
+        let (charge, status, command) = (reader.le16()?, reader.le32()?, reader.le16()?);
+        let (credits, flags) = (reader.le16()?, reader.le32()?);
+        reader.take(4)?;
+        let message = reader.le64()?;
+        reader.take(4)?;
+        let (tree, session) = (reader.le32()?, reader.le64()?);
+        let is_answer = flags & RESPONSE != 0;
+        (is_ours && is_answer).then_some(Self { command, charge, credits, flags, status, message, tree, session })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_back() {
+        let head = Head {
+            command: READ,
+            charge: 16,
+            credits: 32,
+            flags: RESPONSE | SIGNED,
+            status: PENDING,
+            message: 77,
+            tree: 5,
+            session: 1 << 40,
+        };
+        let mut bytes = [0xaa; BYTES + 4];
+        head.write(&mut bytes);
+        assert_eq!(Head::read(&bytes), Some(head));
+        assert_eq!(bytes[BYTES..], [0xaa; 4]);
+        assert_eq!(Head::read(&bytes[..BYTES - 1]), None);
+        Head { flags: 0, ..head }.write(&mut bytes);
+        assert_eq!(Head::read(&bytes), None, "a request is no answer");
+    }
+}

@@ -1,0 +1,156 @@
+//! Writes READ, WRITE and FLUSH, and reads their answers.
+
+use super::head::{self, Head};
+use super::seal::Keys;
+use super::session::{OF_A_CREDIT, Session};
+use super::status::{END_OF_FILE, SUCCESS, errno};
+use crate::bytes::Reader;
+use crate::channel::Channel;
+use crate::protocol::{Answer, Protocol, Seal};
+use crate::{Done, Op, Order};
+
+/// Credits that are asked for at most beyond what a request takes.
+const MORE: u32 = 512;
+/// Where the data of a write begin: after its fixed part.
+const WRITE_DATA: u16 = (head::BYTES + 48) as u16;
+/// Where the data of a read are wanted.
+const READ_DATA: u8 = (head::BYTES + 16) as u8;
+const WRITE_THROUGH: u32 = 1;
+
+/// SMB's side of a pipeline.
+pub(crate) struct SmbRequests {
+    id: u64,
+    tree: u32,
+    file: [u8; 16],
+    durable: bool,
+    has_large: bool,
+    charges: bool,
+    next: u64,
+    /// Credits in hand, and those that requests in flight have taken.
+    credits: u32,
+    taken: u32,
+    /// The requests in flight: number, slot, what, credits.
+    flying: Vec<(u64, u32, Op, u32)>,
+    slots: u32,
+    keys: Option<Keys>,
+}
+
+impl SmbRequests {
+    /// For a file that `session` has opened; with `durable` each write is on the server's disk before it is done.
+    pub fn over(session: Session, file: [u8; 16], durable: bool, slots: u32) -> (Channel, Self) {
+        let Session { channel, id, tree, next, credits, has_large, keys, dialect, .. } = session;
+        let charges = dialect > 0x0202;
+        let flying = Vec::with_capacity(slots as usize);
+        let requests =
+            Self { id, tree, file, durable, has_large, charges, next, credits, taken: 0, flying, slots, keys };
+        (channel, requests)
+    }
+
+    fn charge(&self, order: &Order) -> u32 {
+        let moves = if order.op == Op::Flush { 0 } else { order.length };
+        if self.has_large { moves.div_ceil(OF_A_CREDIT).max(1) } else { 1 }
+    }
+
+    fn result(&self, slot: u32, op: Op, head: &Head, message: &[u8]) -> Option<Answer> {
+        let mut reader = Reader(message.get(head::BYTES..)?);
+        let result = match (head.status, op) {
+            (SUCCESS, Op::Read) => {
+                reader.le16()?;
+                let from = usize::from(reader.take(2)?[0]);
+                return Some(Answer::Data { slot, from, length: reader.le32()? });
+            }
+            (SUCCESS, Op::Write) => {
+                reader.le32()?;
+                Ok(reader.le32()?)
+            }
+            (SUCCESS, Op::Flush) | (END_OF_FILE, Op::Read) => Ok(0),
+            (status, _) => Err(errno(status)),
+        };
+        Some(Answer::Done(Done { slot, result }))
+    }
+}
+
+impl Protocol for SmbRequests {
+    fn admits(&self, order: &Order) -> bool {
+        self.charge(order) <= self.credits
+    }
+
+    fn write(&mut self, order: &Order, out: &mut [u8]) -> usize {
+        let charge = self.charge(order);
+        // As many as all slots could take, and some; a server gives them over a few requests.
+        let wanted = (charge * self.slots + 16).saturating_sub(self.credits + self.taken).min(MORE);
+        self.credits -= charge;
+        self.taken += charge;
+        let command = match order.op {
+            Op::Read => head::READ,
+            Op::Write => head::WRITE,
+            Op::Flush => head::FLUSH,
+        };
+        let head = Head {
+            command,
+            charge: if self.charges { charge as u16 } else { 0 },
+            credits: (charge + wanted) as u16,
+            message: self.next,
+            tree: self.tree,
+            session: self.id,
+            ..Head::default()
+        };
+        head.write(out);
+        self.flying.push((self.next, order.slot, order.op, charge));
+        self.next += u64::from(charge);
+        let mut at = head::BYTES;
+        let mut put = |bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        match order.op {
+            Op::Read => {
+                put(&[49, 0, READ_DATA, 0]);
+                put(&order.length.to_le_bytes());
+                put(&order.offset.to_le_bytes());
+                put(&self.file);
+                put(&[0; 17]);
+            }
+            Op::Write => {
+                put(&[49, 0]);
+                put(&WRITE_DATA.to_le_bytes());
+                put(&order.length.to_le_bytes());
+                put(&order.offset.to_le_bytes());
+                put(&self.file);
+                put(&[0; 12]);
+                put(&(if self.durable { WRITE_THROUGH } else { 0 }).to_le_bytes());
+            }
+            Op::Flush => {
+                put(&[24, 0, 0, 0, 0, 0, 0, 0]);
+                put(&self.file);
+            }
+        }
+        at
+    }
+
+    fn mark(&self, length: usize) -> u32 {
+        length as u32
+    }
+
+    fn length(&self, mark: u32) -> Result<usize, String> {
+        if mark >> 24 == 0 { Ok(mark as usize) } else { Err(format!("{mark:#010x} for a length")) }
+    }
+
+    fn read(&mut self, prefix: &[u8], _length: usize) -> Result<Answer, String> {
+        let head = Head::read(prefix).ok_or("a message that does not begin as SMB 2 does")?;
+        self.credits = self.credits.saturating_add(head.credits.into()).min(u16::MAX.into());
+        if head.message == head::UNASKED || head.status == head::PENDING {
+            return Ok(Answer::Other);
+        }
+        let Some(at) = self.flying.iter().position(|(number, ..)| *number == head.message) else {
+            return Err("an answer to no request".to_string());
+        };
+        let (_, slot, op, charge) = self.flying.swap_remove(at);
+        self.taken -= charge;
+        self.result(slot, op, &head, prefix).ok_or_else(|| "an answer that ends too early".to_string())
+    }
+
+    fn seal(&mut self) -> Option<&mut dyn Seal> {
+        self.keys.as_mut().map(|keys| keys as &mut dyn Seal)
+    }
+}

@@ -1,0 +1,70 @@
+//! Checks that a server which answers anything at all neither hangs nor crashes whoever speaks to it.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use halfpower_share::{Access, Credentials, Share};
+use halfpower_spec::{ShareAddress, ShareProtocol};
+
+/// A server whose answers begin as they should and end as chance has it; gives its port.
+fn server(seed: u64, protocol: ShareProtocol) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut state = seed | 1;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for mut stream in listener.incoming().flatten() {
+            let mut asked = [0; 4096];
+            while let Ok(count @ 1..) = stream.read(&mut asked) {
+                let length = (next() % 300) as usize;
+                let mut answer: Vec<u8> = (0..length).map(|_| next() as u8 & if next() % 2 == 0 { 0xff } else { 1 }).collect();
+                match protocol {
+                    // The head of the request as an answer to it, of any status.
+                    ShareProtocol::Smb if next() % 8 > 0 && count > 68 && length > 64 => {
+                        answer[..64].copy_from_slice(&asked[4..68]);
+                        answer[16] |= 1;
+                        let status: u32 = [0, 0xC000_0016, 0xC000_006D][(next() % 3) as usize];
+                        answer[8..12].copy_from_slice(&status.to_le_bytes());
+                    }
+                    ShareProtocol::Nfs if next() % 8 > 0 && count > 8 && length > 24 => {
+                        answer[..4].copy_from_slice(&asked[4..8]);
+                        answer[4..24].copy_from_slice(&[[0, 0, 0, 1], [0; 4], [0; 4], [0; 4], [0; 4]].concat());
+                    }
+                    _ => {}
+                }
+                let last = if protocol == ShareProtocol::Nfs { 0x8000_0000 } else { 0 };
+                let mark = if next() % 16 == 0 { next() as u32 } else { last | answer.len() as u32 };
+                if stream.write_all(&[&mark.to_be_bytes()[..], &answer].concat()).is_err() || next() % 16 == 0 {
+                    break;
+                }
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn a_server_that_answers_anything_gives_an_error_in_time() {
+    for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs] {
+        for seed in 0..40 {
+            let port = Some(server(seed * 0x9e37_79b9 + 77, protocol));
+            let (host, path) = ("127.0.0.1".to_string(), vec!["share".to_string()]);
+            let address = ShareAddress { protocol, domain: None, user: None, host, port, path };
+            let (user, password) = ("ann".to_string(), "hidden-word".to_string());
+            let credentials = Credentials { user, password, domain: String::new() };
+            let access = Access { credentials, timeout: Duration::from_millis(20) };
+            for _ in 0..5 {
+                if let Err(error) = Share::connect(&address, &access) {
+                    let said = format!("{error} {error:?}");
+                    assert!(!said.contains("hidden-word"), "{said}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Serves one NFS export from memory, on a port of its own: every program answers there, so that no port mapper is needed.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How it behaves once a file is read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// As it should.
+    Well,
+    /// Never answers.
+    Silent,
+    /// Answers with bytes that are none of NFS.
+    Garbage,
+    /// Ends the connection.
+    Gone,
+    /// Has no room.
+    Full,
+    /// Says with each COMMIT that it was started anew.
+    Restarted,
+}
+
+/// A server that lives as long as its process.
+pub struct MemoryNfs {
+    pub port: u16,
+    pub files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    mood: Arc<Mutex<Mood>>,
+    /// Commits that were asked for.
+    pub commits: Arc<AtomicU64>,
+    /// Writes that had to be on the disk at once.
+    pub stable_writes: Arc<AtomicU64>,
+}
+
+impl MemoryNfs {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let server = Self {
+            port: listener.local_addr().unwrap().port(),
+            files: Arc::default(),
+            mood: Arc::new(Mutex::new(Mood::Well)),
+            commits: Arc::default(),
+            stable_writes: Arc::default(),
+        };
+        let shared = server.share();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = shared.share();
+                std::thread::spawn(move || server.serve(stream));
+            }
+        });
+        server
+    }
+
+    pub fn address(&self) -> String {
+        format!("nfs://127.0.0.1:{}/export", self.port)
+    }
+
+    pub fn be(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    fn share(&self) -> Self {
+        Self {
+            port: self.port,
+            files: Arc::clone(&self.files),
+            mood: Arc::clone(&self.mood),
+            commits: Arc::clone(&self.commits),
+            stable_writes: Arc::clone(&self.stable_writes),
+        }
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> Option<()> {
+        stream.set_nodelay(true).ok()?;
+        loop {
+            let mut mark = [0; 4];
+            stream.read_exact(&mut mark).ok()?;
+            let mut call = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
+            stream.read_exact(&mut call).ok()?;
+            let mut words = Words(&call);
+            let xid = words.next()?;
+            words.take(8)?;
+            let (program, _, procedure) = (words.next()?, words.next()?, words.next()?);
+            (0..2).try_for_each(|_| {
+                words.next()?;
+                words.opaque().map(drop)
+            })?;
+            let mood = *self.mood.lock().unwrap();
+            let is_data = program == 100_003 && matches!(procedure, 6 | 7 | 21);
+            match mood {
+                Mood::Silent if is_data => std::thread::park(),
+                Mood::Gone if is_data => return None,
+                Mood::Garbage if is_data => {
+                    stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").ok()?;
+                    continue;
+                }
+                _ => {}
+            }
+            let mut reply: Vec<u8> = [xid, 1, 0, 0, 0].iter().flat_map(|word| word.to_be_bytes()).collect();
+            match (program, procedure) {
+                (100_005, 1) => mount(&mut words, &mut reply)?,
+                (100_003, procedure) => self.nfs(procedure, &mut words, &mut reply, mood)?,
+                _ => put(&mut reply, &[1]),
+            }
+            let whole = [&(0x8000_0000 | reply.len() as u32).to_be_bytes()[..], &reply].concat();
+            stream.write_all(&whole).ok()?;
+        }
+    }
+
+    fn nfs(&self, procedure: u32, words: &mut Words, reply: &mut Vec<u8>, mood: Mood) -> Option<()> {
+        put(reply, &[0]);
+        let handle = String::from_utf8(words.opaque()?.to_vec()).ok()?;
+        let mut files = self.files.lock().unwrap();
+        match procedure {
+            8 => {
+                let name = String::from_utf8(words.opaque()?.to_vec()).ok()?;
+                if files.contains_key(&name) {
+                    put(reply, &[17, 0, 0]);
+                    return Some(());
+                }
+                put(reply, &[0, 1]);
+                opaque(reply, name.as_bytes());
+                put(reply, &[0, 0, 0]);
+                files.insert(name, Vec::new());
+            }
+            12 => {
+                files.remove(std::str::from_utf8(words.opaque()?).ok()?);
+                put(reply, &[0, 0, 0]);
+            }
+            // Attributes, sizes: requests of 1 MiB, 8 GiB free.
+            18 => put(reply, &[0, 0, 2, 0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]),
+            19 => put(reply, &[0, 0, 1 << 20, 1 << 20, 512, 1 << 20, 1 << 20, 512, 4096, 0, 0, 0, 0, 0]),
+            6 => {
+                let (offset, count) = (words.long()? as usize, words.next()? as usize);
+                let file = files.get(&handle)?;
+                let end = (offset + count).min(file.len());
+                let bytes = file.get(offset..end).unwrap_or_default();
+                put(reply, &[0, 0, bytes.len() as u32, u32::from(end == file.len())]);
+                opaque(reply, bytes);
+            }
+            7 => {
+                let (offset, count, stable) = (words.long()? as usize, words.next()?, words.next()?);
+                let bytes = words.opaque()?;
+                if mood == Mood::Full {
+                    put(reply, &[28, 0, 0]);
+                    return Some(());
+                }
+                let file = files.get_mut(&handle)?;
+                file.resize(file.len().max(offset + bytes.len()), 0);
+                file[offset..offset + bytes.len()].copy_from_slice(bytes);
+                self.stable_writes.fetch_add(u64::from(stable == 2), Ordering::Relaxed);
+                put(reply, &[0, 0, 0, count, stable, 7, 7]);
+            }
+            21 => {
+                let number = self.commits.fetch_add(1, Ordering::Relaxed) as u32;
+                put(reply, &[0, 0, 0, 7, if mood == Mood::Restarted { 100 + number } else { 7 }]);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn mount(words: &mut Words, reply: &mut Vec<u8>) -> Option<()> {
+    put(reply, &[0]);
+    if words.opaque()? == b"/export" {
+        put(reply, &[0]);
+        opaque(reply, b"root");
+        put(reply, &[0]);
+    } else {
+        put(reply, &[2]);
+    }
+    Some(())
+}
+
+fn put(reply: &mut Vec<u8>, words: &[u32]) {
+    words.iter().for_each(|word| reply.extend(word.to_be_bytes()));
+}
+
+fn opaque(reply: &mut Vec<u8>, bytes: &[u8]) {
+    put(reply, &[bytes.len() as u32]);
+    reply.extend(bytes);
+    reply.resize(reply.len().next_multiple_of(4), 0);
+}
+
+struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn next(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn long(&mut self) -> Option<u64> {
+        Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn opaque(&mut self) -> Option<&'a [u8]> {
+        let count = self.next()? as usize;
+        let bytes = self.take(count)?;
+        self.take(count.next_multiple_of(4) - count)?;
+        Some(bytes)
+    }
+}

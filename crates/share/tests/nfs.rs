@@ -1,0 +1,145 @@
+//! Checks requests in flight to a server in memory: bytes, depth, durability, and a server that fails.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use halfpower_share::{Access, Credentials, Done, LaneOptions, Op, Order, Pipeline, Share, SlotBytes, wait};
+use halfpower_spec::{ShareAddress, Target};
+
+use crate::memory_nfs::{MemoryNfs, Mood};
+
+struct Slots(Vec<Vec<u8>>);
+
+impl SlotBytes for Slots {
+    fn incoming(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.0[slot as usize]
+    }
+
+    fn outgoing(&self, slot: u32) -> &[u8] {
+        &self.0[slot as usize]
+    }
+}
+
+fn address(server: &MemoryNfs) -> ShareAddress {
+    match Target::parse(&server.address(), |_| Err(std::io::Error::other("none"))) {
+        Ok(Target::Share(address)) => address,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn connect(server: &MemoryNfs) -> Share {
+    let access = Access { credentials: Credentials::default(), timeout: Duration::from_millis(700) };
+    Share::connect(&address(server), &access).unwrap()
+}
+
+fn carry(pipeline: &mut Pipeline, slots: &mut Slots, orders: &[Order]) -> Result<Vec<Done>, String> {
+    orders.iter().for_each(|order| pipeline.order(*order));
+    let mut done = Vec::new();
+    while done.len() < orders.len() {
+        pipeline.advance(slots, &mut done).map_err(|error| error.to_string())?;
+        if done.len() < orders.len() {
+            wait(std::slice::from_ref(pipeline), None).unwrap();
+            pipeline.check_silence().map_err(|error| error.to_string())?;
+        }
+    }
+    done.sort_by_key(|done| done.slot);
+    Ok(done)
+}
+
+fn orders(op: Op, count: u32, length: u32, from: u64) -> Vec<Order> {
+    let offset = |slot: u32| from + u64::from(slot) * u64::from(length);
+    (0..count).map(|slot| Order { slot, op, offset: offset(slot), length }).collect()
+}
+
+fn lane(durable: bool, slots: u32, slot_bytes: u32) -> LaneOptions {
+    LaneOptions { durable, slots, slot_bytes }
+}
+
+#[test]
+fn what_was_written_is_read_at_any_size_and_depth() {
+    let server = MemoryNfs::start();
+    for (length, depth) in [(512, 1), (4096, 32), (4099, 3), (65536, 16), (1 << 20, 4)] {
+        let share = connect(&server);
+        let mut pipeline = share.pipeline(lane(false, depth, length)).unwrap();
+        let pattern = |slot: u32| (0..length).map(|byte| (byte * 7 + slot * 31) as u8).collect::<Vec<u8>>();
+        let mut slots = Slots((0..depth).map(pattern).collect());
+        for round in 0..3 {
+            let from = round * u64::from(length * depth);
+            let done = carry(&mut pipeline, &mut slots, &orders(Op::Write, depth, length, from)).unwrap();
+            assert!(done.iter().all(|done| done.result == Ok(length)), "{length} x {depth}");
+        }
+        slots.0.iter_mut().for_each(|slot| slot.fill(0));
+        let done = carry(&mut pipeline, &mut slots, &orders(Op::Read, depth, length, 0)).unwrap();
+        assert!(done.iter().all(|done| done.result == Ok(length)));
+        assert!((0..depth).all(|slot| slots.0[slot as usize] == pattern(slot)), "{length} x {depth}");
+        let behind = u64::from(length * depth) * 3 - 100;
+        let done = carry(&mut pipeline, &mut slots, &orders(Op::Read, 1, length, behind)).unwrap();
+        assert_eq!(done[0].result, Ok(100), "the file ends there");
+    }
+}
+
+#[test]
+fn the_file_is_ours_and_goes_with_us() {
+    let server = MemoryNfs::start();
+    server.files.lock().unwrap().insert("theirs".to_string(), b"theirs".to_vec());
+    let (one, other) = (connect(&server), connect(&server));
+    assert_eq!(server.files.lock().unwrap().len(), 3, "each has its own");
+    drop((one, other));
+    assert_eq!(server.files.lock().unwrap().keys().collect::<Vec<_>>(), ["theirs"]);
+}
+
+#[test]
+fn durable_writes_are_asked_for_as_such_and_a_flush_is_a_commit() {
+    let server = MemoryNfs::start();
+    let share = connect(&server);
+    let mut slots = Slots(vec![vec![1; 4096]; 2]);
+    for durable in [false, true] {
+        let mut pipeline = share.pipeline(lane(durable, 2, 4096)).unwrap();
+        carry(&mut pipeline, &mut slots, &orders(Op::Write, 2, 4096, 0)).unwrap();
+        let done = carry(&mut pipeline, &mut slots, &orders(Op::Flush, 1, 0, 0)).unwrap();
+        assert_eq!(done[0].result, Ok(0));
+    }
+    assert_eq!(server.stable_writes.load(Ordering::Relaxed), 2);
+    assert_eq!(server.commits.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_full_server_and_one_that_was_restarted_are_errors_of_requests() {
+    let server = MemoryNfs::start();
+    let share = connect(&server);
+    let mut pipeline = share.pipeline(lane(false, 2, 4096)).unwrap();
+    let mut slots = Slots(vec![vec![1; 4096]; 2]);
+    server.be(Mood::Full);
+    let done = carry(&mut pipeline, &mut slots, &orders(Op::Write, 2, 4096, 0)).unwrap();
+    assert!(done.iter().all(|done| done.result == Err(28)), "{done:?}");
+    server.be(Mood::Restarted);
+    carry(&mut pipeline, &mut slots, &orders(Op::Write, 1, 4096, 0)).unwrap();
+    let done = carry(&mut pipeline, &mut slots, &orders(Op::Flush, 1, 0, 0)).unwrap();
+    assert_eq!(done[0].result, Err(5), "what it had not committed is lost");
+}
+
+#[test]
+fn a_server_that_fails_ends_the_connection_with_a_sentence() {
+    let server = MemoryNfs::start();
+    let share = connect(&server);
+    for (mood, words) in [(Mood::Gone, "was lost"), (Mood::Garbage, "no answer of NFSv3"), (Mood::Silent, "--timeout")] {
+        let mut pipeline = share.pipeline(lane(false, 2, 4096)).unwrap();
+        server.be(mood);
+        let mut slots = Slots(vec![vec![1; 4096]; 2]);
+        let said = carry(&mut pipeline, &mut slots, &orders(Op::Read, 2, 4096, 0)).unwrap_err();
+        assert!(said.contains(words) && said.contains("nfs://127.0.0.1"), "{mood:?}: {said}");
+        server.be(Mood::Well);
+    }
+}
+
+#[test]
+fn no_export_of_this_name_is_said() {
+    let server = MemoryNfs::start();
+    let access = Access { credentials: Credentials::default(), timeout: Duration::from_millis(700) };
+    let nowhere = ShareAddress { path: vec!["nowhere".to_string()], ..address(&server) };
+    let said = Share::connect(&nowhere, &access).err().unwrap().to_string();
+    assert!(said.contains("/nowhere"), "{said}");
+    let closed = ShareAddress { port: Some(1), ..nowhere };
+    let said = Share::connect(&closed, &access).err().unwrap().to_string();
+    assert!(said.contains("port 1 of 127.0.0.1 takes no connection"), "{said}");
+}
