@@ -225,7 +225,8 @@ fn at_unnamed_ceiling(
     let (from_iodepth, from_bs_bytes) = on.iter().map(|cell| (cell.iodepth, cell.bs_bytes)).min()?;
     let (cells, virtualised) = (on.len(), study.virtualised);
     let stopped_by = StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised };
-    Some((LevelId::of(LevelKind::UnnamedCeiling), stopped_by))
+    let of_a_share = Some(medium(study.levels, cell.rw)).filter(LevelId::is_of_a_share);
+    Some((of_a_share.unwrap_or(LevelId::of(LevelKind::UnnamedCeiling)), stopped_by))
 }
 
 /// More depth brings no more, at the best cell's block size: the device, by its own number of requests side by

@@ -115,6 +115,13 @@ const NAMES: [(&str, LevelKind); 7] = [
     ("shared path", LevelKind::SharedPath),
 ];
 
+impl LevelId {
+    /// Whether it is the far end of a share that is spoken to without a mount, or the way to it.
+    pub fn is_of_a_share(&self) -> bool {
+        self.kind == LevelKind::Part && self.name.as_ref().is_some_and(|name| name.ends_with("file server"))
+    }
+}
+
 impl LevelKind {
     /// Whether the level is the host's own, so that its peak bounds no device and direct transfers do not pass it.
     pub fn is_of_the_host(self) -> bool {

@@ -16,6 +16,8 @@ mod in_use;
 mod layouts;
 mod left_behind;
 mod memory;
+#[path = "../../share/tests/memory_nfs.rs"]
+mod memory_nfs;
 mod open_loop;
 mod other_programs;
 mod outputs;
@@ -25,6 +27,7 @@ mod plan;
 mod program;
 mod reproduction_page;
 mod schema;
+mod shares;
 mod studied;
 mod systems;
 mod threads;

@@ -26,7 +26,14 @@ fn file() -> DataFile {
 
 /// The engines that carry requests to files here, each in the modes it can.
 fn cases() -> Vec<(EngineName, Mode)> {
-    let not_for_files = [EngineName::Auto, EngineName::Null, EngineName::Simulated, EngineName::Memory];
+    let not_for_files = [
+        EngineName::Auto,
+        EngineName::Null,
+        EngineName::Simulated,
+        EngineName::Memory,
+        EngineName::Smb,
+        EngineName::Nfs,
+    ];
     let names = EngineName::ALL.iter().filter(|name| !not_for_files.contains(name));
     let modes = [false, true].map(|direct| Mode { direct, durable: false, write: true });
     let probe = file();

@@ -20,7 +20,14 @@ fn file() -> DataFile {
 
 /// The engines that carry requests to files here.
 fn names() -> Vec<EngineName> {
-    let not_for_files = [EngineName::Auto, EngineName::Null, EngineName::Simulated, EngineName::Memory];
+    let not_for_files = [
+        EngineName::Auto,
+        EngineName::Null,
+        EngineName::Simulated,
+        EngineName::Memory,
+        EngineName::Smb,
+        EngineName::Nfs,
+    ];
     let probe = file();
     probe.write_all_at(&[0; 65536], 0).unwrap();
     let opens = |name: EngineName| match open(Some(probe.reopen(MODE).unwrap()), name, 1, Bytes(4096), 1) {

@@ -18,6 +18,11 @@ const TCP_BYTES: f64 = 32.0;
 const IPV4_BYTES: f64 = 20.0;
 const IPV6_BYTES: f64 = 40.0;
 
+/// Name of the last level of a share, where the network before it has a known limit.
+const SERVER: &str = "file server";
+/// The same where it has none.
+const NETWORK_OR_SERVER: &str = "network or file server";
+
 /// A share that is reached without a mount.
 #[derive(Debug, Clone)]
 pub struct ServedShare {
@@ -37,6 +42,11 @@ pub fn probe_share(root: &Root, share: &ServedShare) -> Environment {
     let mut levels = levels(root, &mounts, &End::Server(share.protocol.to_string()));
     if let Some(server) = share.server {
         levels.iter_mut().filter(|level| level.name == "network").for_each(|level| *level = network(root, server.ip()));
+    }
+    // What stops requests at their far end cannot be told apart from here, unless the network has a limit that is known.
+    let is_known = levels.iter().any(|level| level.name == "network" && level.pap.is_some());
+    if let Some(server) = levels.last_mut() {
+        server.name = if is_known { SERVER } else { NETWORK_OR_SERVER }.to_string();
     }
     let member = MemberIdentity { path: share.address.clone(), device: None, filesystem: None };
     Environment {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use crate::ShareError;
+use crate::error::ShareError;
 
 /// Longest message that is read whole.
 const MOST_BYTES: usize = 16 << 20;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::CredentialsError;
+use crate::credentials::CredentialsError;
 
 /// What a file server, or the way to it, refused.
 #[derive(Debug, thiserror::Error)]

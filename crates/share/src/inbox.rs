@@ -3,8 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 
-use crate::pipeline::SlotBytes;
-use crate::protocol::{Answer, Done, PREFIX_BYTES, Protocol};
+use crate::protocol::{Answer, Done, PREFIX_BYTES, Protocol, SlotBytes};
 
 /// Bytes that are taken at a time where many answers are short.
 const MANY: usize = 64 << 10;

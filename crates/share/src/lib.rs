@@ -19,6 +19,6 @@ mod smb;
 
 pub use credentials::{Credentials, CredentialsError};
 pub use error::ShareError;
-pub use pipeline::{Pipeline, SlotBytes, wait};
-pub use protocol::{Done, Op, Order};
-pub use share::{Access, LaneOptions, Limits, Share};
+pub use pipeline::{Pipeline, wait};
+pub use protocol::{Done, Limits, Op, Order, SlotBytes};
+pub use share::{Access, LaneOptions, Share};

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Write};
 use std::net::TcpStream;
 
-use crate::Op;
-use crate::pipeline::SlotBytes;
-use crate::protocol::{HEAD_BYTES, Order, Protocol};
+use crate::protocol::{HEAD_BYTES, Op, Order, Protocol, SlotBytes};
 
 /// Parts of messages that go out with one call.
 const PARTS: usize = 48;

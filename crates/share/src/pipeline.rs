@@ -9,19 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::channel::Channel;
 use crate::inbox::{Inbox, Trouble};
 use crate::outbox::Outbox;
-use crate::protocol::{Opened, Outcome, Protocol};
-use crate::{Done, Op, Order};
+use crate::protocol::{Done, Op, Opened, Order, Outcome, Protocol, SlotBytes};
 
 /// Making durable what a server holds in memory may take as many times as long as an answer.
 const FLUSH_TIMES: u32 = 10;
-
-/// The bytes of slots, which belong to whoever issues requests.
-pub trait SlotBytes {
-    /// Where what is read goes.
-    fn incoming(&mut self, slot: u32) -> &mut [u8];
-    /// What a write carries; the same until it is done.
-    fn outgoing(&self, slot: u32) -> &[u8];
-}
 
 /// Requests in flight on one connection to one file.
 pub struct Pipeline {

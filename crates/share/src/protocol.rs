@@ -1,6 +1,7 @@
 //! Defines what a protocol does for requests in flight: it writes their messages and reads the answers.
 
-use crate::ShareError;
+use crate::channel::Channel;
+use crate::error::ShareError;
 
 /// Bytes of a message before its payload, at most: what a slot keeps of its request.
 pub(crate) const HEAD_BYTES: usize = 512;
@@ -38,6 +39,23 @@ pub struct Done {
     pub slot: u32,
     /// Bytes, or the error.
     pub result: Result<u32, i32>,
+}
+
+/// The bytes of slots, which belong to whoever issues requests.
+pub trait SlotBytes {
+    /// Where what is read goes.
+    fn incoming(&mut self, slot: u32) -> &mut [u8];
+    /// What a write carries; the same until it is done.
+    fn outgoing(&self, slot: u32) -> &[u8];
+}
+
+/// Most bytes that one request can move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Of a read.
+    pub read_bytes: u32,
+    /// Of a write.
+    pub write_bytes: u32,
 }
 
 /// An answer, as far as its first bytes tell.
@@ -95,7 +113,7 @@ pub(crate) trait Seal {
 
 /// What a pipeline is opened with, once the server knows the file.
 pub(crate) struct Opened {
-    pub channel: crate::channel::Channel,
+    pub channel: Channel,
     pub protocol: Box<dyn Protocol>,
 }
 

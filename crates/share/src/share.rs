@@ -8,10 +8,11 @@ use std::time::Duration;
 use halfpower_spec::{ShareAddress, ShareProtocol};
 
 use crate::channel::Peer;
+use crate::credentials::Credentials;
 use crate::nfs::{NfsFile, NfsShare};
-use crate::protocol::Outcome;
+use crate::pipeline::Pipeline;
+use crate::protocol::{Limits, Outcome};
 use crate::smb::{SmbFile, SmbShare};
-use crate::{Credentials, Pipeline};
 
 /// How often a name that is taken is replaced by another.
 const NAMES: u32 = 16;
@@ -23,15 +24,6 @@ pub struct Access {
     pub credentials: Credentials,
     /// How long a server may be silent.
     pub timeout: Duration,
-}
-
-/// Most bytes that one request can move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Of a read.
-    pub read_bytes: u32,
-    /// Of a write.
-    pub write_bytes: u32,
 }
 
 /// What a pipeline is opened for.
@@ -56,8 +48,8 @@ pub struct Share {
 
 enum Kind {
     // The file ends before the share does.
-    Smb(SmbFile, SmbShare),
-    Nfs(NfsFile, NfsShare),
+    Smb(Box<(SmbFile, SmbShare)>),
+    Nfs(Box<(NfsFile, NfsShare)>),
 }
 
 impl Share {
@@ -78,11 +70,11 @@ impl Share {
         let kind = match address.protocol {
             ShareProtocol::Smb => {
                 let mut share = SmbShare::connect(peer.clone(), address, access.credentials.clone())?;
-                Kind::Smb(under_a_free_name(&peer, |name| share.create(name))?, share)
+                Kind::Smb(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
             }
             ShareProtocol::Nfs => {
                 let mut share = NfsShare::connect(peer.clone(), address)?;
-                Kind::Nfs(under_a_free_name(&peer, |name| share.create(name))?, share)
+                Kind::Nfs(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
             }
         };
         Ok(Self { kind, address: name, server })
@@ -101,16 +93,16 @@ impl Share {
     /// Most bytes that one request can move.
     pub fn limits(&self) -> Limits {
         match &self.kind {
-            Kind::Smb(_, share) => share.limits,
-            Kind::Nfs(_, share) => share.limits,
+            Kind::Smb(both) => both.1.limits,
+            Kind::Nfs(both) => both.1.limits,
         }
     }
 
     /// What both sides agreed on, in a sentence without its full stop.
     pub fn facts(&self) -> String {
         match &self.kind {
-            Kind::Smb(_, share) => share.facts(),
-            Kind::Nfs(_, share) => share.facts(),
+            Kind::Smb(both) => both.1.facts(),
+            Kind::Nfs(both) => both.1.facts(),
         }
     }
 
@@ -120,8 +112,8 @@ impl Share {
     /// Where the server does not say.
     pub fn free_bytes(&mut self) -> Outcome<u64> {
         match &mut self.kind {
-            Kind::Smb(file, _) => file.free_bytes(),
-            Kind::Nfs(_, share) => share.free_bytes(),
+            Kind::Smb(both) => both.0.free_bytes(),
+            Kind::Nfs(both) => both.1.free_bytes(),
         }
     }
 
@@ -132,8 +124,8 @@ impl Share {
     pub fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline> {
         let LaneOptions { durable, slots, slot_bytes } = options;
         let opened = match &self.kind {
-            Kind::Smb(file, share) => share.open(file, durable, slots)?,
-            Kind::Nfs(file, share) => share.open(file, durable, slots)?,
+            Kind::Smb(both) => both.1.open(&both.0, durable, slots)?,
+            Kind::Nfs(both) => both.1.open(&both.0, durable, slots)?,
         };
         Pipeline::new(opened, slots, slot_bytes)
     }

@@ -23,7 +23,8 @@ fn server(seed: u64, protocol: ShareProtocol) -> u16 {
             let mut asked = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut asked) {
                 let length = (next() % 300) as usize;
-                let mut answer: Vec<u8> = (0..length).map(|_| next() as u8 & if next() % 2 == 0 { 0xff } else { 1 }).collect();
+                let mut answer: Vec<u8> =
+                    (0..length).map(|_| next() as u8 & if next() % 2 == 0 { 0xff } else { 1 }).collect();
                 match protocol {
                     // The head of the request as an answer to it, of any status.
                     ShareProtocol::Smb if next() % 8 > 0 && count > 68 && length > 64 => {

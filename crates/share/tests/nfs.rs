@@ -122,7 +122,8 @@ fn a_full_server_and_one_that_was_restarted_are_errors_of_requests() {
 fn a_server_that_fails_ends_the_connection_with_a_sentence() {
     let server = MemoryNfs::start();
     let share = connect(&server);
-    for (mood, words) in [(Mood::Gone, "was lost"), (Mood::Garbage, "no answer of NFSv3"), (Mood::Silent, "--timeout")] {
+    for (mood, words) in [(Mood::Gone, "was lost"), (Mood::Garbage, "no answer of NFSv3"), (Mood::Silent, "--timeout")]
+    {
         let mut pipeline = share.pipeline(lane(false, 2, 4096)).unwrap();
         server.be(mood);
         let mut slots = Slots(vec![vec![1; 4096]; 2]);

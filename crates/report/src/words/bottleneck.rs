@@ -26,7 +26,7 @@ pub(crate) struct BottleneckWords {
 pub(crate) fn words(bottleneck: &Bottleneck) -> BottleneckWords {
     BottleneckWords {
         level: bottleneck.level.as_ref().map_or("unknown".to_string(), name),
-        why: why(bottleneck),
+        why: of_its_level(why(bottleneck), bottleneck),
         next: next(bottleneck),
         falsified_by: falsified_by(bottleneck),
     }
@@ -36,8 +36,17 @@ pub(crate) fn words(bottleneck: &Bottleneck) -> BottleneckWords {
 pub(crate) fn sentence(bottleneck: &Bottleneck) -> String {
     match nothing_known(&bottleneck.stopped_by) {
         Some(why) => format!("What stops it is not known. {why}"),
-        None => format!("What stops it: {}.", short(bottleneck)),
+        None => format!("What stops it: {}.", of_its_level(short(bottleneck), bottleneck)),
     }
+}
+
+/// What is said of a device, said of a share's far end where that is the level.
+pub(super) fn of_its_level(text: String, bottleneck: &Bottleneck) -> String {
+    let Some(level) = bottleneck.level.as_ref().filter(|level| level.is_of_a_share()) else { return text };
+    let far_end = format!("the {}", short_name(level));
+    [" or the hypervisor before it", " or the hypervisor", " or its controller", ""]
+        .iter()
+        .fold(text, |text, other| text.replace(&format!("the device{other}"), &far_end))
 }
 
 fn nothing_known(stopped_by: &StoppedBy) -> Option<String> {

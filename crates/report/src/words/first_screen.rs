@@ -8,6 +8,7 @@ use halfpower_analyse::{
 use halfpower_spec::{Bytes, Pattern};
 use halfpower_text::{cache_word, format};
 
+use super::bottleneck::of_its_level;
 use super::levels;
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
@@ -150,6 +151,10 @@ pub(crate) fn test_flags(test: &StopTest) -> String {
 }
 
 fn known(bottleneck: &Bottleneck) -> String {
+    of_its_level(known_of_a_device(bottleneck), bottleneck)
+}
+
+fn known_of_a_device(bottleneck: &Bottleneck) -> String {
     let level = bottleneck.level.as_ref().map_or("unknown", levels::short_name);
     match &bottleneck.stopped_by {
         StoppedBy::NothingMeasured | StoppedBy::OnlyCached | StoppedBy::NothingMoved => "unknown".to_string(),

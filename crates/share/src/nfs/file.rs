@@ -5,11 +5,10 @@ use std::time::Duration;
 use halfpower_spec::{Bytes, ShareAddress};
 
 use super::requests::NfsRequests;
-use super::rpc::{MOUNT, NFS, Program};
-use crate::bytes::{Reader, Writer};
+use super::rpc::{MOUNT, NFS, Program, skip_attributes};
+use crate::bytes::Writer;
 use crate::channel::Peer;
-use crate::protocol::{Opened, Outcome};
-use crate::share::Limits;
+use crate::protocol::{Limits, Opened, Outcome};
 
 const MNT: u32 = 1;
 const LOOKUP: u32 = 3;
@@ -19,8 +18,6 @@ const FSSTAT: u32 = 18;
 const FSINFO: u32 = 19;
 /// Longest handle of a file (RFC 1813).
 const MOST_HANDLE: usize = 64;
-/// Bytes of a file's attributes.
-const ATTRIBUTES: usize = 84;
 const GUARDED: u32 = 1;
 const EXISTS: u32 = 17;
 
@@ -224,14 +221,6 @@ fn limits(nfs: &mut Program, folder: &[u8]) -> Outcome<Limits> {
         return Err(peer.garbage("requests of fewer than 512 bytes"));
     }
     Ok(limits)
-}
-
-/// Passes over attributes that may be there.
-pub(super) fn skip_attributes(reader: &mut Reader<'_>) -> Option<()> {
-    if reader.be32()? != 0 {
-        reader.take(ATTRIBUTES)?;
-    }
-    Some(())
 }
 
 fn uid() -> u32 {

@@ -1,10 +1,8 @@
 //! Writes READ, WRITE and COMMIT, and reads their answers.
 
-use super::file::skip_attributes;
-use super::rpc::{LAST, NFS, answer, call, credential};
+use super::rpc::{LAST, NFS, answer, call, credential, skip_attributes};
 use crate::bytes::Reader;
-use crate::protocol::{Answer, Protocol};
-use crate::{Done, Op, Order};
+use crate::protocol::{Answer, Done, Op, Order, Protocol};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;

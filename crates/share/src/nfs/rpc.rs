@@ -17,6 +17,9 @@ const TCP: u32 = 6;
 /// Longest name of this machine that is told.
 const MOST_NAME: usize = 64;
 
+/// Bytes of a file's attributes (RFC 1813).
+const ATTRIBUTES: usize = 84;
+
 /// A connection to a program.
 pub(crate) struct Program {
     pub channel: Channel,
@@ -73,6 +76,14 @@ pub(crate) fn answer(message: &[u8]) -> Option<(u32, Result<Reader<'_>, String>)
         4 => denied("it could not read the call"),
         _ => denied("it had an error of its own"),
     }
+}
+
+/// Passes over attributes that may be there.
+pub(crate) fn skip_attributes(reader: &mut Reader<'_>) -> Option<()> {
+    if reader.be32()? != 0 {
+        reader.take(ATTRIBUTES)?;
+    }
+    Some(())
 }
 
 impl Program {

@@ -6,11 +6,10 @@ use super::head;
 use super::requests::SmbRequests;
 use super::session::Session;
 use super::status::{COLLISION, SUCCESS};
-use crate::Credentials;
 use crate::bytes::{Reader, Writer};
 use crate::channel::Peer;
-use crate::protocol::{Opened, Outcome};
-use crate::share::Limits;
+use crate::credentials::Credentials;
+use crate::protocol::{Limits, Opened, Outcome};
 
 /// Rights: read and write data and attributes, delete, wait for it.
 const READ_WRITE: u32 = 0x0012_0000 | 0x0001_0000 | 0x1 | 0x2 | 0x4 | 0x80 | 0x100;

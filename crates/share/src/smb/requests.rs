@@ -6,8 +6,7 @@ use super::session::{OF_A_CREDIT, Session};
 use super::status::{END_OF_FILE, SUCCESS, errno};
 use crate::bytes::Reader;
 use crate::channel::Channel;
-use crate::protocol::{Answer, Protocol, Seal};
-use crate::{Done, Op, Order};
+use crate::protocol::{Answer, Done, Op, Order, Protocol, Seal};
 
 /// Credits that are asked for at most beyond what a request takes.
 const MORE: u32 = 512;

@@ -12,11 +12,10 @@ use smb2::types::Dialect;
 use super::head::{self, Head};
 use super::seal::{self, Keys};
 use super::status::{MORE_PROCESSING, SUCCESS, sentence};
-use crate::Credentials;
 use crate::bytes::{Reader, Writer};
 use crate::channel::{Channel, Peer};
-use crate::protocol::{Outcome, Seal};
-use crate::share::Limits;
+use crate::credentials::Credentials;
+use crate::protocol::{Limits, Outcome, Seal};
 
 /// Credits that are asked for with each message of the beginning.
 const CREDITS: u16 = 256;
@@ -106,11 +105,11 @@ impl Session {
     }
 
     /// The sentence for a status.
-    pub fn refusal(&self, status: u32) -> crate::ShareError {
+    pub fn refusal(&self, status: u32) -> crate::error::ShareError {
         self.channel.peer.refused(sentence(status, &self.user, &self.share))
     }
 
-    pub fn short(&self) -> crate::ShareError {
+    pub fn short(&self) -> crate::error::ShareError {
         self.channel.peer.garbage("an answer that ends too early")
     }
 
