@@ -84,7 +84,8 @@ fn a_share_that_fails_ends_the_run_with_a_sentence_and_a_study_goes_on_later() {
     };
     let (output, text) = (study("2s"), fs::read(folder.path().join("s.halfpower")).unwrap());
     assert!(output.status.success() && said(&output).contains("may be a cache's"), "{}", said(&output));
-    assert!(said(&output).contains("network or file server"), "{}", said(&output));
+    let probed = said(&halfpower(folder.path(), &["probe", &address]));
+    assert!(probed.contains("network or file server") && !probed.contains("device"), "{probed}");
     assert!(!text.windows(PASSWORD.len()).any(|part| part == PASSWORD.as_bytes()));
     assert!(said(&study("2s")).contains("was finished"));
 }
