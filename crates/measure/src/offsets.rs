@@ -105,6 +105,11 @@ impl Offsets {
         Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, sizes, random }
     }
 
+    /// What every request asks for, in bytes; `None` where they differ.
+    pub(crate) fn one_length(&self) -> Option<u32> {
+        self.sizes.is_none().then_some(self.shape.block_bytes)
+    }
+
     /// Whether every block was given.
     pub(crate) fn ended(&self) -> bool {
         self.left == 0

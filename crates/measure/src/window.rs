@@ -100,7 +100,7 @@ struct OpenLoop {
 }
 
 /// What is remembered of a request in flight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Issued {
     /// When its latency began.
     at: Nanos,
@@ -116,6 +116,8 @@ pub(crate) struct Window<'a> {
     /// `None` is a closed loop: a request comes as soon as a slot is free.
     open_loop: Option<OpenLoop>,
     terms: Terms,
+    /// What every request asks for, in bytes; `None` where they differ.
+    one_length: Option<u32>,
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
     stop: &'a AtomicBool,
@@ -153,6 +155,7 @@ impl<'a> Window<'a> {
             ..Tally::default()
         };
         Self {
+            one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
             engine,
             offsets,
@@ -266,35 +269,46 @@ impl<'a> Window<'a> {
         if now >= self.step_end {
             self.close_steps(now);
         }
-        let (issued, mut has_odd, mut bytes, mut read_bytes) = (&self.issued, false, 0, 0);
-        self.free.extend(self.done.iter().map(|completion| {
-            let Issued { length, is_read, .. } = issued[completion.slot as usize];
-            has_odd |= completion.result != Ok(length);
-            bytes += u64::from(length);
-            read_bytes += if is_read { u64::from(length) } else { 0 };
-            completion.slot
-        }));
+        let mut has_odd = false;
+        match (self.one_length, &self.issued) {
+            (Some(length), _) => self.free.extend(self.done.iter().map(|completion| {
+                has_odd |= completion.result != Ok(length);
+                completion.slot
+            })),
+            (None, issued) => self.free.extend(self.done.iter().map(|completion| {
+                has_odd |= completion.result != Ok(issued[completion.slot as usize].length);
+                completion.slot
+            })),
+        }
         let [lacking, lacking_reads] = if has_odd { self.account_odd(now) } else { [0, 0] };
-        self.tally.ios += self.done.len() as u64;
-        self.tally.bytes += bytes - lacking;
-        self.tally.read_bytes += read_bytes - lacking_reads;
-        self.account_latency(now);
+        self.account_whole(now);
+        self.tally.bytes -= lacking;
+        self.tally.read_bytes -= lacking_reads;
     }
 
-    /// Requests that went out together and come back together took equally long: they are counted together.
+    /// Counts what went well. Requests that went out together and come back together took equally long: they are
+    /// counted together.
     #[inline]
-    fn account_latency(&mut self, now: Nanos) {
+    fn account_whole(&mut self, now: Nanos) {
         let Self { tally, done, issued, .. } = self;
         let mut rest = done.iter().map(|completion| issued[completion.slot as usize]);
         let Some(mut of_these) = rest.next() else { return };
         let mut count = 1;
-        let mut take = |Issued { at, is_read, .. }: Issued, count: u64| {
-            tally.read_ios += if is_read { count } else { 0 };
-            let latency = if is_read { &mut tally.read_latency } else { &mut tally.write_latency };
+        let mut take = |Issued { at, length, is_read }: Issued, count: u64| {
+            let bytes = count * u64::from(length);
+            tally.ios += count;
+            tally.bytes += bytes;
+            let latency = if is_read {
+                tally.read_ios += count;
+                tally.read_bytes += bytes;
+                &mut tally.read_latency
+            } else {
+                &mut tally.write_latency
+            };
             latency.add(now.0 - at.0, count);
         };
         for issued in rest {
-            if (issued.at, issued.is_read) != (of_these.at, of_these.is_read) {
+            if issued != of_these {
                 take(of_these, count);
                 (of_these, count) = (issued, 0);
             }
@@ -303,8 +317,8 @@ impl<'a> Window<'a> {
         take(of_these, count);
     }
 
-    /// Takes failed requests out of the batch; gives the bytes that they and short transfers lack of what they asked
-    /// for: of all, and of reads.
+    /// Takes failed requests out of the batch; gives the bytes that short transfers lack of what they asked for: of
+    /// all, and of reads.
     #[cold]
     fn account_odd(&mut self, now: Nanos) -> [u64; 2] {
         let Self { tally, done, issued, .. } = self;
@@ -312,15 +326,17 @@ impl<'a> Window<'a> {
         done.retain(|completion| {
             let Issued { at, length, is_read } = issued[completion.slot as usize];
             match completion.result {
-                Ok(moved) => tally.short_transfers += u64::from(moved < length),
+                Ok(moved) => {
+                    let lacks = u64::from(length.saturating_sub(moved));
+                    tally.short_transfers += u64::from(lacks > 0);
+                    lacking[0] += lacks;
+                    lacking[1] += if is_read { lacks } else { 0 };
+                }
                 Err(errno) => {
                     tally.in_flight_beyond_latency_ns += i128::from(now.0 - at.0);
                     count_error(&mut tally.errors, errno);
                 }
             }
-            let lacks = u64::from(length.saturating_sub(completion.result.unwrap_or(0)));
-            lacking[0] += lacks;
-            lacking[1] += if is_read { lacks } else { 0 };
             completion.result.is_ok()
         });
         lacking
