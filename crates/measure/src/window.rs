@@ -4,23 +4,22 @@
 //! divides, and the clock is read once a batch.
 
 mod pauses;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod warm_up;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use halfpower_engine::{Completion, Engine, EngineError, Errno, Operation, Request};
-use halfpower_record::{Latency, LatencyCounter};
+use halfpower_engine::{Completion, Engine, EngineError, Operation, Request};
+use halfpower_record::LatencyCounter;
 use halfpower_spec::Nanos;
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
 
 pub(crate) use pauses::Pauses;
-
-/// Different kinds of error that are told apart within a run; the rest is counted as the last of them.
-const ERROR_KINDS: usize = 16;
+pub(crate) use tally::Tally;
 
 /// Most steps of a series that are kept.
 const MOST_STEPS: u64 = 1 << 16;
@@ -32,47 +31,6 @@ const LONG_STEPS: u64 = 4_000;
 
 /// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
-
-/// What one lane saw.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    /// The opening: the first submission, or where the queue was turned over before, the first one after that.
-    pub start: Nanos,
-    /// Last reaping that counts, the closing flush included.
-    pub end: Nanos,
-    /// The closing flush alone.
-    pub flush_ns: u64,
-    pub bytes: u64,
-    /// Of these, bytes that were read.
-    pub read_bytes: u64,
-    pub ios: u64,
-    pub read_ios: u64,
-    pub short_transfers: u64,
-    /// Requests that completed before the window opened or after it closed: they cost processor time, and count for
-    /// nothing else.
-    pub drained_ios: u64,
-    /// Open loop: requests that should have come before the window closed and were not completed by then.
-    pub overdue_ios: u64,
-    pub errors: Vec<(Errno, u64)>,
-    pub read_latency: LatencyCounter,
-    pub write_latency: LatencyCounter,
-    /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
-    /// failed or were in flight when it closed, less what passed before it opened.
-    pub in_flight_beyond_latency_ns: i128,
-    /// What the flushes between requests took; `None` where none were asked for.
-    pub syncs: Option<LatencyCounter>,
-    pub step_ns: u64,
-    pub step_bytes: Vec<u64>,
-}
-
-impl Tally {
-    /// Latencies of reads and writes together.
-    pub(crate) fn latency(&self) -> Latency {
-        let mut latency = self.read_latency.latency();
-        latency.merge(&self.write_latency.latency());
-        latency
-    }
-}
 
 /// How long, and how it ends.
 #[derive(Debug, Clone, Copy)]
@@ -148,11 +106,10 @@ impl<'a> Window<'a> {
         let slots = depth as usize;
         let step_ns = (terms.runtime.0 / 100).clamp(1_000_000, LONGEST_STEP_NS).max(terms.runtime.0 / LONG_STEPS);
         let tally = Tally {
-            errors: Vec::with_capacity(ERROR_KINDS),
             step_ns,
             step_bytes: Vec::with_capacity((terms.runtime.0 / step_ns + 1).min(MOST_STEPS) as usize),
             syncs: (terms.pauses.fdatasync > 0).then(LatencyCounter::default),
-            ..Tally::default()
+            ..Tally::with_room()
         };
         Self {
             one_length: offsets.one_length(),
@@ -270,6 +227,7 @@ impl<'a> Window<'a> {
             self.close_steps(now);
         }
         let mut has_odd = false;
+        // Whether lengths differ is asked once a batch and not for each request.
         match (self.one_length, &self.issued) {
             (Some(length), _) => self.free.extend(self.done.iter().map(|completion| {
                 has_odd |= completion.result != Ok(length);
@@ -334,7 +292,7 @@ impl<'a> Window<'a> {
                 }
                 Err(errno) => {
                     tally.in_flight_beyond_latency_ns += i128::from(now.0 - at.0);
-                    count_error(&mut tally.errors, errno);
+                    tally.count_error(errno);
                 }
             }
             completion.result.is_ok()
@@ -380,7 +338,7 @@ impl<'a> Window<'a> {
     fn drain(&mut self) {
         for completion in &self.done {
             match completion.result {
-                Err(errno) => count_error(&mut self.tally.errors, errno),
+                Err(errno) => self.tally.count_error(errno),
                 Ok(moved) => {
                     let asked = self.issued[completion.slot as usize].length;
                     self.tally.short_transfers += u64::from(moved < asked);
@@ -433,7 +391,7 @@ impl<'a> Window<'a> {
             self.engine.reap(1, &mut self.done)?;
         }
         if let Err(errno) = self.done[0].result {
-            count_error(&mut self.tally.errors, errno);
+            self.tally.count_error(errno);
         }
         Ok(self.engine.now().0 - before.0)
     }
@@ -446,14 +404,5 @@ impl<'a> Window<'a> {
 
     fn all_free(&self) -> bool {
         self.free.len() == self.issued.len()
-    }
-}
-
-/// Counts an error without allocating; kinds beyond the last place are counted there.
-fn count_error(errors: &mut Vec<(Errno, u64)>, errno: Errno) {
-    match errors.iter().position(|(known, _)| *known == errno) {
-        Some(kind) => errors[kind].1 += 1,
-        None if errors.len() < ERROR_KINDS => errors.push((errno, 1)),
-        None => errors[ERROR_KINDS - 1].1 += 1,
     }
 }

@@ -115,14 +115,18 @@ fn choose(question: &Question, paths: &[ObservedPath], advice: &AdviceByKind, ca
     }
 }
 
-/// Adds the confirming runs of what is chosen, one of each cell after the other.
+/// Adds the confirming runs of what is chosen, one of each cell after the other; the fewest that the peaks need come
+/// first.
 fn confirm(paths: &[ObservedPath], advice: &AdviceByKind, candidates: &mut Vec<RunCandidate>) {
     let of_kind = |experiment, direction| advice.get(&(experiment, direction)).cloned();
+    let peaks = confirmation::chosen_peaks(paths);
     for cell in confirmation::chosen(paths, of_kind) {
         let done = paths[cell.0].cells[cell.1].confirmed.count;
         for later in 0..confirmation::wanted_runs(&paths[cell.0], cell.1).min(AHEAD) {
-            let (made, rank) = (done + later, f64::from(done + later));
+            let made = done + later;
             let is_least = made < confirmation::LEAST_RUNS;
+            let ahead = if is_least && peaks.contains(&cell) { confirmation::LEAST_RUNS } else { 0 };
+            let rank = f64::from(made) - f64::from(ahead);
             let priority = if is_least { Priority::Confirm } else { Priority::ConfirmAgain };
             candidates.push(RunCandidate { priority, rank, cell, pass: Pass::Confirm, later });
         }
@@ -192,9 +196,17 @@ impl PathCandidates<'_> {
                 let cell = self.path.cell_at(*depth, *size);
                 // A path that keeps its own depth is hardly another at the last one.
                 let skipped = !self.path.cache.direct() && *depth != depths[0] && Some(size) != sizes.last();
-                if !skipped && !self.measured(cell) {
-                    self.want(Priority::Seed, 0.0, cell, Pass::Plain, 0);
+                if skipped || self.measured(cell) || self.path.closed(cell) {
+                    continue;
                 }
+                // Behind a limit in slices the deepest queues wait, until it is known how fast they pass.
+                let queue_bytes = self.path.queue_bytes(cell);
+                let (priority, rank) = match (self.path.looks(cell), self.path.is_in_slices()) {
+                    (true, _) => (Priority::Look, queue_bytes),
+                    (false, true) => (Priority::Seed, queue_bytes),
+                    (false, false) => (Priority::Seed, 0.0),
+                };
+                self.want(priority, rank, cell, Pass::Plain, 0);
             }
         }
         self.candidates.len() > before

@@ -49,11 +49,20 @@ fn confirming(paths: &[(usize, &ObservedPath)]) -> Vec<CellId> {
 
 /// The direct cell of a direction that plain runs found fastest: of those to be confirmed, or else of all.
 pub(crate) fn chosen_direct(paths: &[ObservedPath], direction: Direction) -> Option<CellId> {
-    let is_it = |path: &&ObservedPath| path.direction == direction && path.cache.direct();
-    let direct: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_it(path)).collect();
+    chosen_of(paths, |path| path.direction == direction && path.cache.direct())
+}
+
+/// The peaks that would be reported: of each direction the cell that plain runs found fastest, of those to be confirmed
+/// or else of all.
+pub(crate) fn chosen_peaks(paths: &[ObservedPath]) -> Vec<CellId> {
+    Direction::ALL.iter().filter_map(|direction| chosen_of(paths, |path| path.direction == *direction)).collect()
+}
+
+fn chosen_of(paths: &[ObservedPath], is_one: impl Fn(&ObservedPath) -> bool) -> Option<CellId> {
+    let these: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_one(path)).collect();
     let rate = |name: &CellId| paths[name.0].rates[name.1].log;
-    let confirmed = confirming(&direct).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
-    confirmed.or_else(|| peak(&direct))
+    let confirmed = confirming(&these).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    confirmed.or_else(|| peak(&these))
 }
 
 /// The direct cell of a direction that plain runs found fastest so far.

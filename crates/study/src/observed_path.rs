@@ -1,6 +1,6 @@
 //! Keeps what is known of one path: every cell's runs, and an estimate for every cell.
 
-use halfpower_spec::{Bytes, Cache, Direction, Experiment, Pass, Pattern, Question, Run, Rw, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
 use crate::kriging::{LogEstimate, MeasuredPoint, Position, SurfacePrior};
 use crate::observation::Observation;
@@ -58,6 +58,9 @@ pub(crate) struct ObservedPath {
     slices: Option<Slices>,
     /// Whether its first runs are to find out if there is one.
     looks: bool,
+    /// What the whole study may take.
+    budget: Nanos,
+    threads: u32,
     stale: bool,
 }
 
@@ -92,6 +95,8 @@ impl ObservedPath {
             failures: 0,
             slices: None,
             looks: false,
+            budget: question.budget,
+            threads: question.threads,
             stale: false,
         }
     }
@@ -116,8 +121,8 @@ impl ObservedPath {
         (0..self.cells.len()).filter(|cell| self.cells[*cell].sound())
     }
 
-    /// Whether a run of the cell would be of no use: it was given up, or its block size or its depth failed twice and
-    /// never worked.
+    /// Whether a run of the cell would be of no use: it was given up, its block size or its depth failed twice and never
+    /// worked, or what it keeps in flight passes a limit in slices too slowly for the budget.
     pub fn closed(&self, cell: usize) -> bool {
         let fails = |cells: &mut dyn Iterator<Item = usize>| {
             let (mut failures, mut works) = (0, false);
@@ -129,8 +134,27 @@ impl ObservedPath {
         };
         let (depth, size) = (cell / self.sizes.len(), cell % self.sizes.len());
         self.cells[cell].given_up()
+            || self.passes_too_slowly(cell)
             || (self.failures > 0
                 && (fails(&mut self.of_depth(depth)) || fails(&mut (size..self.cells.len()).step_by(self.sizes.len()))))
+    }
+
+    /// Whether what a cell keeps in flight passes a limit too slowly for the budget. The least that can be asked never
+    /// does.
+    fn passes_too_slowly(&self, cell: usize) -> bool {
+        let Some(slices) = self.slices.filter(|_| cell > 0) else { return false };
+        self.queue_bytes(cell) > slices.most_queue_bytes(self.expected_mbps(cell), self.budget)
+    }
+
+    /// The rate that a cell is expected to give; `None` where nothing is known.
+    fn expected_mbps(&self, cell: usize) -> Option<f64> {
+        self.rates.get(cell).map(|rate| rate.log.exp())
+    }
+
+    /// Bytes that a cell keeps in flight.
+    pub fn queue_bytes(&self, cell: usize) -> f64 {
+        let (depth, bs) = self.settings(cell);
+        bs.0 as f64 * f64::from(depth) * f64::from(self.threads)
     }
 
     /// Whether nothing can be got out of this path: three cells were given up and none gave anything.
@@ -275,16 +299,21 @@ impl ObservedPath {
         self.slices
     }
 
-    fn expectation(&self, cell: usize, threads: u32) -> Expectation {
-        let (depth, bs) = self.settings(cell);
+    /// Whether the next run of a cell is to find out if there is such a limit: of the deepest smallest and the deepest
+    /// largest, as long as none is known.
+    pub fn looks(&self, cell: usize) -> bool {
         let deepest = self.of_depth(self.depths.len() - 1);
         let is_extreme = cell == deepest.start || cell + 1 == deepest.end;
+        self.looks && is_extreme && self.slices.is_none() && self.cells[cell].runs[0] == 0
+    }
+
+    fn expectation(&self, cell: usize) -> Expectation {
         Expectation {
-            bs,
-            queue_bytes: bs.0 as f64 * f64::from(depth) * f64::from(threads),
-            mbps: self.rates.get(cell).map(|rate| rate.log.exp()),
+            bs: self.settings(cell).1,
+            queue_bytes: self.queue_bytes(cell),
+            mbps: self.expected_mbps(cell),
             slices: self.slices,
-            looks: self.looks && is_extreme && self.cells[cell].runs[0] == 0,
+            looks: self.looks(cell),
         }
     }
 
@@ -295,7 +324,7 @@ impl ObservedPath {
             rw: Rw::of(self.pattern, self.direction),
             bs,
             iodepth,
-            threads: question.threads,
+            threads: self.threads,
             cache: self.cache,
             engine: question.engine,
             issuing: question.issuing,
@@ -307,7 +336,7 @@ impl ObservedPath {
             workload,
             repeat,
             pass,
-            runtime: runtime_for(question, &self.expectation(cell, question.threads)),
+            runtime: runtime_for(question, &self.expectation(cell)),
             seed: seeded(question.seed, &workload, pass, repeat),
         }
     }

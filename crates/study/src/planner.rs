@@ -35,6 +35,8 @@ const FEW_SHARE: f64 = 0.05;
 const CHOOSING_SHARE: f64 = 0.45;
 /// The share after which what was chosen so far is confirmed, whatever else is wanted.
 const CONFIRMING_SHARE: f64 = 0.65;
+/// What is kept for the fewest runs that confirm the peaks, as a multiple of what they are expected to take.
+const RESERVE: f64 = 1.5;
 /// The share after which the fastest cells are believed to be them.
 const PEAK_SHARE: f64 = 0.4;
 /// The share after which what is chosen by then is also issued in other ways.
@@ -98,7 +100,11 @@ struct Costs {
 impl Planner {
     /// The plan of a study of which nothing was measured yet.
     pub fn new(question: &Question) -> Self {
-        let paths = ObservedPath::all(question);
+        let mut paths = ObservedPath::all(question);
+        for direction in Direction::ALL {
+            let mut direct = paths.iter_mut().filter(|path| path.cache.direct());
+            direct.find(|path| path.direction == *direction).into_iter().for_each(ObservedPath::look);
+        }
         let mut planner =
             Self { question: question.clone(), paths, batch: Vec::new(), held_back: false, costs: Costs::default() };
         planner.plan();
@@ -136,18 +142,13 @@ impl Planner {
         is_new
     }
 
-    /// The same plan where the environment says more: limits that a level advertises hold from the beginning, and on
-    /// hardware the first runs of a direction look for others.
+    /// The same plan where the environment says more: limits that a level advertises hold from the beginning.
     pub(crate) fn within(mut self, environment: &Environment) -> Self {
-        let is_hardware = environment.capabilities.kind.is_hardware();
         let least_bs = self.question.bs.first().copied().unwrap_or(Bytes(0));
         for direction in Direction::ALL {
             if let Some(slices) = Slices::advertised(environment, *direction, least_bs) {
                 self.limit_in_slices(*direction, slices);
             }
-            let mut direct = self.paths.iter_mut().filter(|path| path.cache.direct());
-            let first = direct.find(|path| path.direction == *direction).filter(|_| is_hardware);
-            first.into_iter().for_each(ObservedPath::look);
         }
         self.plan();
         self
@@ -177,7 +178,7 @@ impl Planner {
     fn plan(&mut self) {
         self.paths.iter_mut().for_each(ObservedPath::refresh);
         let expected = Expected::new(self);
-        let mut candidates = candidates(&self.question, &self.paths, self.stage());
+        let mut candidates = candidates(&self.question, &self.paths, self.stage(&expected));
         candidates.sort_by(|one, other| {
             let by_chance = |want: &RunCandidate| self.chance(want);
             (one.priority.cmp(&other.priority))
@@ -282,12 +283,17 @@ impl Planner {
         Direction::ALL.iter().filter_map(of_direction).collect()
     }
 
-    fn stage(&self) -> Stage {
-        let spent = self.costs.spent_ns as f64 / self.question.budget.0 as f64;
+    /// The choice is confirmed from a share of the budget on, or sooner where runs are so long that what is left holds
+    /// little more than the fewest runs of the peaks.
+    fn stage(&self, expected: &Expected) -> Stage {
+        let Nanos(budget_ns) = self.question.budget;
+        let spent = self.costs.spent_ns as f64 / budget_ns as f64;
+        let left_ns = budget_ns.saturating_sub(self.costs.spent_ns) as f64;
         match spent {
             _ if spent >= CONFIRMING_SHARE => Stage::Confirming,
-            _ if spent >= CHOOSING_SHARE => Stage::Choosing,
-            _ => Stage::Looking,
+            _ if spent < CHOOSING_SHARE => Stage::Looking,
+            _ if left_ns < RESERVE * expected.peaks_ns(&self.paths) as f64 => Stage::Confirming,
+            _ => Stage::Choosing,
         }
     }
 
@@ -327,7 +333,9 @@ impl Planner {
         let urgent = candidates.iter().filter(|want| want.priority == first.priority).map(direction);
         let chosen = urgent.min_by_key(|way| (self.costs.directions[*way as usize], *way)).expect("there is a first");
         let own = candidates.iter().filter(|want| direction(want) == chosen);
-        let filling = own.enumerate().take(BATCH);
+        // What a look shows decides the windows of all that comes after it.
+        let most = if first.priority == Priority::Look { 1 } else { BATCH };
+        let filling = own.enumerate().take(most);
         filling
             .take_while(|(at, want)| *at < FILLED_BATCH || want.priority == first.priority)
             .map(|(_, want)| want)
@@ -373,9 +381,17 @@ impl Expected {
     fn run_ns(&self, paths: &[ObservedPath], want: &RunCandidate) -> u64 {
         match want.pass {
             Pass::Soaker => self.soaker_ns,
-            Pass::Plain | Pass::Traced | Pass::Confirm => {
-                paths[want.cell.0].cells[want.cell.1].run_ns().unwrap_or(self.paths_ns[want.cell.0])
-            }
+            Pass::Plain | Pass::Traced | Pass::Confirm => self.plain_ns(paths, want.cell),
         }
+    }
+
+    fn plain_ns(&self, paths: &[ObservedPath], (path, cell): CellId) -> u64 {
+        paths[path].cells[cell].run_ns().unwrap_or(self.paths_ns[path])
+    }
+
+    /// The fewest runs that confirm the peaks.
+    fn peaks_ns(&self, paths: &[ObservedPath]) -> u64 {
+        let peaks = confirmation::chosen_peaks(paths);
+        peaks.into_iter().map(|cell| u64::from(confirmation::LEAST_RUNS) * self.plain_ns(paths, cell)).sum()
     }
 }

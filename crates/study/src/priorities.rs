@@ -8,6 +8,8 @@ pub(crate) enum Priority {
     Confirm,
     /// What the headline and the advice report, until it is known well.
     ConfirmAgain,
+    /// What shows whether a limit in slices sets how long windows must be, each alone before all others.
+    Look,
     /// The coarse look.
     Seed,
     /// What would be reported as it stands, until it has the fewest runs.

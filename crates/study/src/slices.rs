@@ -69,8 +69,17 @@ impl Slices {
         let of = |slices: f64| slices * self.period_ns as f64;
         let share = |share: f64| share * budget.0 as f64;
         let needed = if of(SLICES) <= share(SHARE) { of(SLICES) } else { of(FEWEST_SLICES) };
-        let limited_mbps = mbps.unwrap_or(self.least_mbps).max(self.least_mbps);
-        let needed = needed.max(TURNOVERS * queue_bytes * 1e3 / limited_mbps);
+        let needed = needed.max(TURNOVERS * queue_bytes * 1e3 / self.limited_mbps(mbps));
         if needed <= share(MOST_SHARE) { Nanos(usual.0.max(needed as u64)) } else { usual }
+    }
+
+    /// Bytes in flight, at most, that a window turns over often enough within a budget, at a rate of `mbps`.
+    pub fn most_queue_bytes(&self, mbps: Option<f64>, budget: Nanos) -> f64 {
+        MOST_SHARE * budget.0 as f64 * self.limited_mbps(mbps) / 1e3 / TURNOVERS
+    }
+
+    /// The rate of a cell that is expected to give `mbps` behind the limit.
+    fn limited_mbps(&self, mbps: Option<f64>) -> f64 {
+        mbps.unwrap_or(self.least_mbps).max(self.least_mbps)
     }
 }

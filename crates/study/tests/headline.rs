@@ -3,7 +3,7 @@
 use crate::grid;
 
 use halfpower_analyse::peak;
-use halfpower_spec::{Direction, Nanos, Question, SimulatedDisk};
+use halfpower_spec::{Bytes, Direction, Nanos, Question, SimulatedDisk};
 
 /// Run-to-run noise, as a share.
 const NOISES: [f64; 3] = [0.03, 0.10, 0.20];
@@ -54,6 +54,28 @@ fn the_peak_is_not_the_luckiest_cell() {
         let (bias, error, covered) = summary(&studies(noise, 1..7));
         assert!(bias.abs() <= 0.005 + 3.0 * error, "noise {noise}: bias {bias:.4} ± {error:.4}");
         assert!(covered >= 0.6, "noise {noise}: {covered} of the intervals hold the truth");
+    }
+}
+
+/// Windows that cut the waves of a limit are wrong by up to a whole one, and the fastest of them is the luckiest.
+#[test]
+fn the_peak_behind_a_limit_in_slices_is_the_limit_whatever_the_budget() {
+    for limit in ["shared=10MB/s", "shared=37MB/s", "iops=100"] {
+        for (seconds, seed) in [(20, 1), (20, 2), (60, 3)] {
+            let constants = format!("fixed=20us,rate=2GB/s,{limit},slice=100ms,noise=1%,seed={seed}");
+            let disk = SimulatedDisk::from_constants(&constants).unwrap();
+            let question = Question {
+                budget: Nanos(seconds * 1_000_000_000),
+                seed,
+                directions: vec![Direction::Read],
+                ..grid::question()
+            };
+            let cell = peak(&grid::study(&question, &disk).findings.cells, Direction::Read).cloned().unwrap();
+            let most = halfpower_model::throughput(&disk, Bytes(cell.bs_bytes), cell.iodepth).mbps();
+            let what = format!("{constants}, {seconds} s: {} MB/s of {most}", cell.mbps.value);
+            assert!((cell.mbps.value / most - 1.0).abs() <= 0.06, "{what}");
+            assert!(cell.run_mbps.len() >= 3, "{what}, of {} runs", cell.run_mbps.len());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 mod pauses;
 
 use super::*;
-use halfpower_engine::Simulated;
+use halfpower_engine::{Errno, Simulated};
 use halfpower_spec::{Arrival, Arrivals, Bytes, Rw, SimulatedDisk, Workload};
 
 const BLOCK_BYTES: u32 = 4096;
