@@ -31,6 +31,9 @@ pub struct CommonArgs {
     #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=32768))]
     pub iodepth_batch: Option<u32>,
     /// Use this many bytes of the target [default: 1GiB of a folder, all of a file or a device]
+    ///
+    /// In a folder a file of this size is laid out, in whole MiB and at least one. Of a file or a device that is there it
+    /// is the first part, and any size will do that holds a block.
     #[arg(long, value_parser = one_size)]
     pub size: Option<Bytes>,
     /// Spread the bytes of --size in pieces over all of the target, so that they stand for all of it: a file or a device

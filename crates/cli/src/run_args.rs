@@ -22,7 +22,9 @@ pub struct RunArgs {
     /// Folder, file, block device, share (smb://... or nfs://...), simulated target (sim:...) or null:; several paths are measured at once
     #[arg(value_name = "TARGET", help_heading = "Arguments", required = true, num_args = 1.., value_parser = target_words())]
     pub targets: Vec<Target>,
-    /// Set the access pattern: read, write, randread, randwrite, rw, randrw
+    /// Set the access pattern: read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite
+    ///
+    /// Trims give blocks back: a device discards them, a file gets holes. trimwrite trims each block and then writes it.
     #[arg(long, value_parser = parse::<Rw>, default_value = "read")]
     pub rw: Rw,
     /// Set the share of reads in percent, for rw and randrw

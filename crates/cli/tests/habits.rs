@@ -53,7 +53,7 @@ fn a_fio_line_works_as_it_stands() {
 fn every_example_of_a_job_file_runs() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), 11);
+    assert_eq!(files.len(), 12);
     let here = folder();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();

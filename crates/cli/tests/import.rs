@@ -107,6 +107,28 @@ fn a_broken_file_leaves_nothing_and_a_study_is_never_replaced() {
 }
 
 #[test]
+fn sizes_that_were_drawn_are_no_single_size() {
+    let at = folder();
+    let path = |name: &str| at.path().join(name).to_str().unwrap().to_string();
+    let (study, trace) = (path("own.halfpower"), path("trace.csv"));
+    text(&["plan", "sim:fixed=1ms", "--output", &study]);
+    let sizes = "4k/60:64k/40,8k";
+    run(&["run", "sim:fixed=1ms", "--rw", "randrw", "--bssplit", sizes, "--runtime", "1s", "--output", &study]);
+    let told = "--bssplit 4KiB/60:64KiB/40,8KiB/100";
+    for (format, name) in [("sqlio", &trace), ("fio", &path("fio.json"))] {
+        fs::write(name, text(&["export", &study, "--format", format])).unwrap();
+        let back = path(&format!("{format}.halfpower"));
+        text(&["import", name, "-o", &back]);
+        let json: serde_json::Value = serde_json::from_str(&text(&["export", &back, "--format", "json"])).unwrap();
+        let workload = &json[0]["record"]["run"]["workload"];
+        assert_eq!(workload["options"]["bssplit"], "4KiB/60:64KiB/40,8KiB/100", "{format}: {workload}");
+        assert_eq!(workload["bs"], 65536);
+        let report = text(&["report", &back]);
+        assert!(report.contains(told), "{format}: {report}");
+    }
+}
+
+#[test]
 fn what_fio_prints_today_is_imported() {
     if Command::new("fio").arg("--version").output().is_err() {
         return skip("fio is not installed");

@@ -31,3 +31,4 @@ mod shares;
 mod studied;
 mod systems;
 mod threads;
+mod trims;

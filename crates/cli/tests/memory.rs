@@ -145,6 +145,7 @@ fn record(run: &Run) -> Record {
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        trims: None,
         origin: None,
         syncs: halfpower_record::Latency::default(),
         lanes: Vec::new(),

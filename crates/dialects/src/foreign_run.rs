@@ -99,6 +99,7 @@ impl ForeignRun {
             overdue_ios: 0,
             latency: self.latency,
             by_direction: apart.then_some(sides),
+            trims: None,
             achieved_depth: depth,
             cpu: Cpu {
                 span_ns: elapsed_ns,

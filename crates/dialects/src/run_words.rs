@@ -8,8 +8,8 @@ use halfpower_spec::Bytes;
 /// Words that begin a target that is no path.
 const SCHEMES: [&str; 5] = ["sim:", "null:", "each:", "stripe:", "mirror:"];
 
-/// The least that is laid out in a folder; a smaller file is a part of one of this size.
-const LEAST_BYTES: u64 = 64 << 20;
+/// A file that is laid out in a folder is a multiple of this; any other size is a part of the next larger one.
+const LAID_OUT_BYTES: u64 = 1 << 20;
 
 /// One run in the words of `halfpower run`.
 #[derive(Debug, Clone, Default)]
@@ -100,9 +100,9 @@ impl RunWords {
         let end = offset.map_or(0, |offset| offset.0).saturating_add(size.map_or(0, |size| size.0));
         match (offset, size) {
             (None, None) => {}
-            (from, Some(size)) if is_laid_out && end < LEAST_BYTES => {
+            (from, Some(size)) if is_laid_out && !end.is_multiple_of(LAID_OUT_BYTES) => {
                 let from = from.unwrap_or(Bytes(0));
-                words.extend(["--size".into(), Bytes(LEAST_BYTES).to_string().into()]);
+                words.extend(["--size".into(), Bytes(end.next_multiple_of(LAID_OUT_BYTES)).to_string().into()]);
                 words.extend(["--region".into(), format!("{from}+{size}").into()]);
             }
             (None, Some(size)) => words.extend(["--size".into(), size.to_string().into()]),

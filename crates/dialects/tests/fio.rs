@@ -83,7 +83,7 @@ fn a_job_file_has_globals_sections_comments_and_variables() {
 #[test]
 fn each_key_that_is_not_taken_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
-    let path = file(&folder, "[job]\nfilename=sim:\nbssplit=4k/50:8k/40\nrw=trim\nbogus=1\nbs\nrandrepeat=0\n");
+    let path = file(&folder, "[job]\nfilename=sim:\nbssplit=4k/50:8k/40\nrw=trimread\nbogus=1\nbs\nrandrepeat=0\n");
     let named = refusals(translate(&words(path.to_str().unwrap())));
     for (refusal, place) in named.iter().zip(["3: bssplit", "4: rw", "5: bogus", "6: bs", "7: randrepeat"]) {
         assert!(refusal.contains(&format!("job.fio, line {place}: ")), "{refusal}");

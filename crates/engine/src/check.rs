@@ -56,7 +56,7 @@ impl Check {
     pub fn begin(&self, request: &Request) {
         let issued = &self.requests[request.slot as usize];
         let units = match request.operation {
-            Operation::Flush => 0,
+            Operation::Flush | Operation::Trim => 0,
             Operation::Read | Operation::Write => request.length / UNIT_BYTES as u32,
         };
         let first = request.offset / UNIT_BYTES as u64;

@@ -129,7 +129,7 @@ impl FaultyDisk {
         match request.operation {
             Operation::Read => return self.read(request, bytes, None),
             Operation::Write => self.write(request, bytes),
-            Operation::Flush => {}
+            Operation::Flush | Operation::Trim => {}
         }
         Ok(bytes)
     }

@@ -61,6 +61,9 @@ pub enum Operation {
     Read,
     /// Write the slot's buffer to the target, stamped so that no two blocks are alike.
     Write,
+    /// Give the range back: discard it on a device, punch it out of a file. The slot's buffer takes no part, and all of
+    /// the range counts as moved. Only engines that make a call for each request carry it out.
+    Trim,
     /// Make everything that was written durable; offset and length are without meaning.
     Flush,
 }

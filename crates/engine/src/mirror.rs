@@ -96,7 +96,7 @@ impl Engine for Mirror {
         for request in batch {
             self.pieces.begin(request);
             match request.operation {
-                Operation::Flush | Operation::Write => self.pieces.add_for_all(request),
+                Operation::Flush | Operation::Write | Operation::Trim => self.pieces.add_for_all(request),
                 Operation::Read => self.read(request),
             }
         }

@@ -121,7 +121,8 @@ fn submission(request: &Request) -> Submission {
 pub(crate) fn operation(operation: Operation) -> halfpower_model::Operation {
     match operation {
         Operation::Read => halfpower_model::Operation::Read,
-        Operation::Write => halfpower_model::Operation::Write,
+        // A simulated disk knows no trims, and is asked for none.
+        Operation::Write | Operation::Trim => halfpower_model::Operation::Write,
         Operation::Flush => halfpower_model::Operation::Flush,
     }
 }

@@ -65,7 +65,7 @@ impl Engine for Stripe {
             self.pieces.begin(request);
             match request.operation {
                 Operation::Flush => self.pieces.add_for_all(request),
-                Operation::Read | Operation::Write => self.cut(request),
+                Operation::Read | Operation::Write | Operation::Trim => self.cut(request),
             }
         }
         self.pieces.send()

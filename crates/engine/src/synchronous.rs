@@ -19,6 +19,8 @@ pub(crate) trait SynchronousIo: Send {
     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Bytes that went from `offset` on.
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Gives the range back.
+    fn trim(&self, offset: u64, length: u32) -> io::Result<()>;
     /// Makes durable what was written.
     fn flush(&self) -> io::Result<()>;
 }
@@ -32,6 +34,10 @@ impl SynchronousIo for RunFile {
     #[inline]
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         self.write_at(bytes, offset)
+    }
+
+    fn trim(&self, offset: u64, length: u32) -> io::Result<()> {
+        self.discard(offset, length.into())
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -48,6 +54,10 @@ impl SynchronousIo for Mapping {
     #[inline]
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         self.write_at(bytes, offset)
+    }
+
+    fn trim(&self, offset: u64, length: u32) -> io::Result<()> {
+        self.file().discard(offset, length.into())
     }
 
     /// Pages that were stored to are written back with all others of the file.
@@ -76,6 +86,7 @@ pub(crate) fn carry_out(
         let moved = match request.operation {
             Operation::Read => carrier.read(&mut buffers.slot_mut(buffer)[..length], request.offset),
             Operation::Write => carrier.write(&buffers.outgoing(buffer)[..length], request.offset),
+            Operation::Trim => carrier.trim(request.offset, request.length).map(|()| length),
             Operation::Flush => carrier.flush().map(|()| 0),
         };
         match moved {

@@ -1,7 +1,7 @@
 //! Checks whether the settings of a workload go together, on every target.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Spread,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Spread,
     Workload, WorkloadOptions,
 };
 
@@ -37,12 +37,13 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if rw.pattern() == Pattern::Unknown {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
     }
+    gives_back(workload)?;
     draws_at_random(workload)?;
     draws_sizes(workload)?;
     if options.ramp_time > Nanos(0) && (options.fdatasync > 0 || options.thinktime > Nanos(0)) {
         return refuse("--ramp-time goes together with neither --fdatasync nor --thinktime: leave it out".to_string());
     }
-    if options.fdatasync > 0 && !rw.writes() {
+    if options.fdatasync > 0 && (!rw.writes() || matches!(rw, Rw::Trim | Rw::Randtrim)) {
         return refuse(format!("--fdatasync has nothing to make durable with --rw {rw}: leave it out"));
     }
     if options.thinktime > Nanos(0) && rate.is_some() {
@@ -98,6 +99,28 @@ pub(crate) fn note_of_spread(span_bytes: u64, whole_bytes: u64) -> String {
     let (count, piece) = spread.map_or((1, span_bytes), |spread| (spread.pieces(span_bytes), spread.piece_bytes()));
     let (span, piece, whole) = (Bytes(span_bytes), Bytes(piece), Bytes(whole_bytes));
     format!("{span} were used, in {count} pieces of {piece} spread over {whole}")
+}
+
+/// Refuses trims beside what they do not go together with.
+fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
+    let Workload { rw, engine, options, .. } = workload;
+    let what = if !rw.trims() {
+        return Ok(());
+    } else if !matches!(engine, EngineName::Auto | EngineName::Sync | EngineName::Pool | EngineName::Null) {
+        format!("--rw {rw} makes a call for each trim, which --engine {engine} does not: take --engine pool or sync")
+    } else if options.verify {
+        format!("--verify checks what was written, and --rw {rw} gives it back: leave --verify out")
+    } else if options.bssplit.is_some() {
+        format!("--bssplit has sizes of reads and of writes, and --rw {rw} trims: leave it out")
+    } else if options.layout != Layout::Written {
+        format!(
+            "--layout {} is about a file that grows, and --rw {rw} needs one that is there: leave it out",
+            options.layout
+        )
+    } else {
+        return Ok(());
+    };
+    Err(MeasureError::Unfit { what })
 }
 
 /// Refuses a distribution of random requests where there are none, or where no block comes twice.

@@ -25,11 +25,13 @@ struct Sequence {
     next: u64,
     first: u64,
     end: u64,
+    /// Whether it ends there, or begins again.
+    once: bool,
 }
 
 impl DrawnSizes {
-    /// The sizes of a lane's requests within `range`.
-    pub(crate) fn new(sizes: BlockSizes, pattern: Pattern, range: &Range<u64>) -> Self {
+    /// The sizes of a lane's requests within `range`; with `once` sequential ones go through it once.
+    pub(crate) fn new(sizes: BlockSizes, pattern: Pattern, range: &Range<u64>, once: bool) -> Self {
         let shares = |rw| {
             let mut percents = 0;
             let share = |(size, percent): (Bytes, u8)| {
@@ -38,7 +40,7 @@ impl DrawnSizes {
             };
             sizes.of(rw).map(share).collect::<Vec<Share>>()
         };
-        let sequence = Sequence { next: range.start, first: range.start, end: range.end };
+        let sequence = Sequence { next: range.start, first: range.start, end: range.end, once };
         Self {
             reads: shares(Direction::Read),
             writes: shares(Direction::Write),
@@ -46,28 +48,34 @@ impl DrawnSizes {
         }
     }
 
-    /// Gives each request of `batch` a length, and where requests are sequential its place.
+    /// Gives each request of `batch` a length, and where requests are sequential its place; gives how many of them have one:
+    /// fewer than all where the range has ended.
     #[inline]
-    pub(crate) fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) {
-        for request in batch {
+    pub(crate) fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) -> usize {
+        let count = batch.len();
+        for (placed, request) in batch.iter_mut().enumerate() {
             let shares = if request.operation == Operation::Read { &self.reads } else { &self.writes };
             let drawn = random.next_u64() >> 32;
             // The last share ends at 2^32, above every number that is drawn.
             let place = shares.iter().position(|share| drawn < share.below).unwrap_or(0);
             request.length = shares[place].bytes;
             if let Some(sequence) = &mut self.sequence {
-                request.offset = sequence.take(u64::from(request.length));
+                let Some(offset) = sequence.take(u64::from(request.length)) else { return placed };
+                request.offset = offset;
             }
         }
+        count
     }
 }
 
 impl Sequence {
-    /// The place of a request of `length` bytes: after the one before, or the first where it does not fit there.
+    /// The place of a request of `length` bytes: after the one before; where it does not fit there it is the first, or
+    /// there is none.
     #[inline]
-    fn take(&mut self, length: u64) -> u64 {
-        let at = if self.next + length > self.end { self.first } else { self.next };
+    fn take(&mut self, length: u64) -> Option<u64> {
+        let fits = self.next + length <= self.end;
+        let at = if fits { self.next } else { self.first };
         self.next = at + length;
-        at
+        (fits || !self.once).then_some(at)
     }
 }

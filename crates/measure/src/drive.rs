@@ -29,6 +29,8 @@ const AFTER_STOP: Duration = Duration::from_secs(10);
 pub(crate) struct Driven {
     pub role: LaneRole,
     cpu: Option<usize>,
+    /// Whether it gave blocks back, which is neither read nor written.
+    trims: bool,
     pub tally: Tally,
     /// Whether its target stopped to answer.
     pub is_lost: bool,
@@ -37,15 +39,16 @@ pub(crate) struct Driven {
 impl Driven {
     /// What it did, for the record.
     pub(crate) fn record(&self) -> LaneRecord {
-        let Self { role, cpu, tally, .. } = self;
+        let Self { role, cpu, tally, trims, .. } = self;
+        let trims = *trims && *role == LaneRole::Own;
         LaneRecord {
             role: *role,
             cpu: cpu.map(|cpu| cpu as u32),
             elapsed_ns: tally.end.0 - tally.start.0,
             bytes: tally.bytes,
             ios: tally.ios,
-            reads: Some(side(tally.read_bytes, &tally.read_latency.latency())),
-            writes: Some(side(tally.bytes - tally.read_bytes, &tally.write_latency.latency())),
+            reads: (!trims).then(|| side(tally.read_bytes, &tally.read_latency.latency())),
+            writes: (!trims).then(|| side(tally.bytes - tally.read_bytes, &tally.write_latency.latency())),
         }
     }
 }
@@ -188,10 +191,11 @@ pub(crate) fn drive(
     let spent = account.end();
     shared.stop.store(true, Ordering::Relaxed);
     shared.over.store(true, Ordering::Relaxed);
+    let trims = run.workload.rw.trims();
     let ended: Vec<Option<Ended>> = shared.state().ended.iter_mut().map(Option::take).collect();
     let driven = identities.into_iter().zip(ended).map(|((role, cpu, depth), ended)| match ended {
-        Some((_, outcome)) => Ok(Driven { role, cpu, tally: outcome?, is_lost: false }),
-        None => Ok(Driven { role, cpu, tally: unanswered(run.runtime, depth), is_lost: true }),
+        Some((_, outcome)) => Ok(Driven { role, cpu, trims, tally: outcome?, is_lost: false }),
+        None => Ok(Driven { role, cpu, trims, tally: unanswered(run.runtime, depth), is_lost: true }),
     });
     Ok((driven.collect::<Result<Vec<_>, MeasureError>>()?, spent))
 }

@@ -73,6 +73,8 @@ fn measure_in_pass(
             *sum.errors.entry(kind).or_default() += count;
         }
     }
+    let rw = run.workload.rw;
+    let trims = rw.trims().then(|| sum.trims(rw));
     Ok(Record {
         run: *run,
         engine,
@@ -84,13 +86,14 @@ fn measure_in_pass(
         flush_ns: sum.flush_ns,
         bytes: sum.bytes,
         ios: sum.ios,
-        read_ios: sum.read_ios,
+        read_ios: if rw.trims() { 0 } else { sum.read_ios },
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
         achieved_depth: sum.depth,
         cpu: Cpu { ios: submitted, ..spent.cpu },
         latency: sum.latency,
-        by_direction: run.workload.rw.direction().is_none().then_some(sum.by_direction),
+        trims,
+        by_direction: rw.direction().is_none().then_some(sum.by_direction),
         errors: sum.errors,
         syncs: sum.syncs,
         lanes,

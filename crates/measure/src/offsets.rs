@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use halfpower_engine::{Operation, Request};
-use halfpower_spec::{Direction, Layout, Pattern, Workload};
+use halfpower_spec::{Direction, Layout, Pattern, Rw, Workload};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -20,7 +20,17 @@ pub(crate) struct Offsets {
     shape: Shape,
     /// `None` gives every request the length of a block.
     sizes: Option<DrawnSizes>,
+    /// `Some` writes each block that was trimmed.
+    rewrites: Option<Rewrites>,
     random: Xoshiro256PlusPlus,
+}
+
+/// What each slot trimmed last and has still to write.
+#[derive(Default)]
+struct Rewrites {
+    of_slot: Vec<Option<Request>>,
+    /// Slots that begin with another block.
+    fresh: Vec<u32>,
 }
 
 enum Order {
@@ -96,13 +106,17 @@ impl Offsets {
             (Pattern::Random | Pattern::Unknown, true) => Order::Permuted(Permutation::new(blocks, &mut random)),
         };
         let operations = match workload.rw.direction() {
+            _ if workload.rw.trims() => Operations::All(Operation::Trim),
             Some(Direction::Read) => Operations::All(Operation::Read),
             Some(Direction::Write) => Operations::All(Operation::Write),
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
         let shape = Shape { first: range.start, block_bytes: block_bytes as u32, operations };
-        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range));
-        Self { order, blocks, left: if once { blocks } else { u64::MAX }, shape, sizes, random }
+        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once));
+        // Sequential requests of several sizes follow each other: the range ends them, not a number of blocks.
+        let counts = once && !(bssplit.is_some() && workload.rw.pattern() == Pattern::Sequential);
+        let rewrites = (workload.rw == Rw::Trimwrite).then(|| Rewrites::new(workload.iodepth));
+        Self { order, blocks, left: if counts { blocks } else { u64::MAX }, shape, sizes, rewrites, random }
     }
 
     /// What every request asks for, in bytes; `None` where they differ.
@@ -115,10 +129,26 @@ impl Offsets {
         self.left == 0
     }
 
+    /// The operation whose requests are counted apart from the others.
+    pub(crate) fn apart(&self) -> Operation {
+        if self.rewrites.is_some() { Operation::Trim } else { Operation::Read }
+    }
+
     /// Takes at most `most` slots from `free` and appends a request for each to `batch`: for all of them, or for as many
     /// as there are blocks left.
     #[inline]
     pub(crate) fn fill_at_most(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
+        match self.rewrites.take() {
+            None => self.fill(most, free, batch),
+            Some(mut rewrites) => {
+                rewrites.fill(most, free, batch, |fresh, batch| self.fill(usize::MAX, fresh, batch));
+                self.rewrites = Some(rewrites);
+            }
+        }
+    }
+
+    #[inline]
+    fn fill(&mut self, most: usize, free: &mut Vec<u32>, batch: &mut Vec<Request>) {
         let count = (free.len().min(most) as u64).min(self.left);
         self.left -= count;
         let left = free.len() - count as usize;
@@ -147,11 +177,43 @@ impl Offsets {
                 shape.fill(slots, batch, &mut random, |_| permutation.next_below(blocks));
             }
         }
+        free.truncate(left);
         if let Some(sizes) = &mut self.sizes {
-            sizes.draw(&mut batch[before..], &mut random);
+            let placed = before + sizes.draw(&mut batch[before..], &mut random);
+            if placed < batch.len() {
+                self.left = 0;
+                free.extend(batch.drain(placed..).map(|request| request.slot));
+            }
         }
         self.random = random;
-        free.truncate(left);
+    }
+}
+
+impl Rewrites {
+    fn new(depth: u32) -> Self {
+        Self { of_slot: vec![None; depth as usize], fresh: Vec::with_capacity(depth as usize) }
+    }
+
+    /// A slot is free again when its trim is done: then it writes the same block, and nothing overtakes that.
+    fn fill(
+        &mut self,
+        most: usize,
+        free: &mut Vec<u32>,
+        batch: &mut Vec<Request>,
+        begin: impl FnOnce(&mut Vec<u32>, &mut Vec<Request>),
+    ) {
+        let Self { of_slot, fresh } = self;
+        fresh.clear();
+        for slot in free.drain(free.len() - free.len().min(most)..) {
+            match of_slot[slot as usize].take() {
+                Some(trim) => batch.push(Request { operation: Operation::Write, ..trim }),
+                None => fresh.push(slot),
+            }
+        }
+        let before = batch.len();
+        begin(fresh, batch);
+        batch[before..].iter().for_each(|trim| of_slot[trim.slot as usize] = Some(*trim));
+        free.append(fresh);
     }
 }
 
@@ -222,7 +284,7 @@ impl Permutation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_spec::{Bytes, Rw, WorkloadOptions};
+    use halfpower_spec::{Bytes, WorkloadOptions};
 
     fn offsets(rw: Rw, blocks: u64, once: bool) -> Offsets {
         let workload = Workload { rw, bs: Bytes(4096), rwmixread: 70, ..Workload::default() };
@@ -246,6 +308,24 @@ mod tests {
             }
         }
         batch
+    }
+
+    #[test]
+    fn each_block_is_trimmed_and_then_written_by_its_slot() {
+        let workload = Workload { rw: Rw::Trimwrite, bs: Bytes(4096), iodepth: 2, ..Workload::default() };
+        let mut offsets = Offsets::new(&workload, &(0..3 * 4096), false, 42);
+        let mut next = |most, mut free: Vec<u32>| {
+            let mut batch = Vec::new();
+            offsets.fill_at_most(most, &mut free, &mut batch);
+            batch.iter().map(|request| (request.slot, request.operation, request.offset / 4096)).collect::<Vec<_>>()
+        };
+        assert_eq!(next(9, vec![0, 1]), [(0, Operation::Trim, 0), (1, Operation::Trim, 1)]);
+        assert_eq!(next(9, vec![1]), [(1, Operation::Write, 1)], "as soon as its trim is done");
+        assert_eq!(next(9, vec![0, 1]), [(0, Operation::Write, 0), (1, Operation::Trim, 2)], "no block is left out");
+        assert_eq!(next(1, vec![0, 1]), [(1, Operation::Write, 2)]);
+        let workload = Workload { rw: Rw::Randtrim, bs: Bytes(4096), ..workload };
+        let batch = requests(&mut Offsets::new(&workload, &(0..64 * 4096), true, 42), 100);
+        assert!(batch.len() == 64 && batch.iter().all(|request| request.operation == Operation::Trim));
     }
 
     #[test]
@@ -341,7 +421,14 @@ mod tests {
         for rw in [Rw::Read, Rw::Randread] {
             let mut batch = split(rw, "4k/50:16k/50", 0..1 << 20, true);
             batch.sort_by_key(|request| request.offset);
-            assert_eq!(batch.len(), 64, "one request for each block of the largest size");
+            match rw {
+                Rw::Read => {
+                    let last = batch.last().map_or(0, |request| request.offset + u64::from(request.length));
+                    assert!(last > (1 << 20) - 16384, "all of the range is read, not {last} bytes of it");
+                    assert!(batch.len() > 80, "{} requests of 10 KiB on the average", batch.len());
+                }
+                _ => assert_eq!(batch.len(), 64, "one request for each block of the largest size"),
+            }
             assert!(batch.windows(2).all(|pair| pair[0].offset + u64::from(pair[0].length) <= pair[1].offset));
         }
     }

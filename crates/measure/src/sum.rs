@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use halfpower_engine::Errno;
-use halfpower_record::{ByDirection, Latency, Series};
+use halfpower_record::{ByDirection, Latency, Series, Trims};
+use halfpower_spec::Rw;
 
 use crate::drive::Driven;
 
@@ -63,6 +64,17 @@ impl Sum {
             sum.add_errors(tally.errors.iter().copied());
         }
         sum
+    }
+
+    /// What a run gave back: all that it did, or what was counted apart from its writes.
+    pub(crate) fn trims(&self, rw: Rw) -> Trims {
+        let ByDirection { read_bytes, read_latency, write_latency } = &self.by_direction;
+        if rw == Rw::Trimwrite {
+            let (latency, write_latency) = (read_latency.clone(), write_latency.clone());
+            return Trims { ios: self.read_ios, bytes: *read_bytes, latency, write_latency };
+        }
+        let (ios, bytes, latency) = (self.ios, self.bytes, self.latency.clone());
+        Trims { ios, bytes, latency, write_latency: Latency::default() }
     }
 
     /// What went wrong with requests beside the workload.

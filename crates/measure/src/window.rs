@@ -182,8 +182,9 @@ impl<'a> Window<'a> {
                 self.offsets.fill_at_most(intended.len(), &mut self.free, &mut self.batch);
             }
         }
+        let apart = self.offsets.apart();
         for request in &self.batch {
-            let is_read = request.operation == Operation::Read;
+            let is_read = request.operation == apart;
             self.issued[request.slot as usize] = Issued { at: now, length: request.length, is_read };
         }
         if let Some(OpenLoop { intended, .. }) = &self.open_loop {

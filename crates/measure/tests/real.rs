@@ -160,8 +160,8 @@ fn what_cannot_be_is_said_in_one_sentence() {
         (folder.path().to_path_buf(), RealTargetOptions { size: Some(Bytes(1 << 60)), ..wanted(true) }, "ask for less"),
         (
             folder.path().to_path_buf(),
-            RealTargetOptions { size: Some(Bytes(MIB)), ..wanted(true) },
-            "--size 1MiB is too little",
+            RealTargetOptions { size: Some(Bytes(MIB / 2)), ..wanted(true) },
+            "--size 512KiB is too little",
         ),
         ("/dev/null".into(), wanted(false), "neither a regular file nor a block device"),
     ];
@@ -178,6 +178,33 @@ fn what_cannot_be_is_said_in_one_sentence() {
     }
     let huge = Workload { bs: Bytes(128 * MIB), ..Workload::default() };
     assert!(backend.admits(&huge).unwrap_err().to_string().contains("the target holds"));
+}
+
+#[test]
+fn what_a_run_gave_back_is_there_again_for_the_next() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    fs::write(&path, vec![1; 4 << 20]).unwrap();
+    let wanted = RealTargetOptions { size: None, overwrite: true, ..wanted(true) };
+    let mut target = RealTarget::open(&path, &wanted).unwrap();
+    target.make_ready(None, &AtomicBool::new(false)).unwrap();
+    let blocks = || std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&path).unwrap()) * 512;
+    let workload = |rw| Workload { rw, bs: Bytes(65536), cache: Cache::Both, ..Workload::default() };
+    let run_of = |rw| Run {
+        experiment: None,
+        workload: workload(rw),
+        repeat: 0,
+        pass: Pass::Plain,
+        runtime: Nanos(60_000_000_000),
+        seed: 5,
+    };
+    let mut measured = |rw| measure(&mut target, &run_of(rw), &AtomicBool::new(false)).unwrap();
+    for rw in [Rw::Trim, Rw::Randtrim] {
+        let record = measured(rw);
+        assert_eq!(record.trims.map(|trims| (trims.ios, trims.bytes)), Some((64, 4 << 20)), "all of it, once");
+        assert_eq!((record.ios, record.read_ios, blocks()), (64, 0, 0));
+    }
+    assert_eq!((measured(Rw::Read).ios, blocks() >= 4 << 20), (64, true), "no hole is read");
 }
 
 #[test]

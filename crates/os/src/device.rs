@@ -1,7 +1,9 @@
 //! Identifies block devices by the number that leads into sysfs.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,15 @@ impl DeviceNumber {
         PathBuf::from(format!("/sys/dev/block/{self}"))
     }
 
+    /// Whether the device discards what it is told to; `None` where the kernel does not say.
+    pub fn discards(self) -> Option<bool> {
+        let folder = self.sysfs();
+        // A partition shares the queue of the disk, whose folder it lies in.
+        let told = ["queue/discard_max_bytes", "../queue/discard_max_bytes"];
+        let text = told.iter().find_map(|name| fs::read_to_string(folder.join(name)).ok())?;
+        Some(text.trim().parse::<u64>().ok()? > 0)
+    }
+
     /// The number as the kernel itself writes it, in its events: twelve bits of major, twenty of minor.
     pub(crate) fn in_events(self) -> u64 {
         (u64::from(self.major) << 20) | u64::from(self.minor & 0xf_ffff)
@@ -45,6 +56,17 @@ impl DeviceNumber {
     pub(crate) fn in_folder(folder: &Path) -> Option<Self> {
         Self::parse(fs::read_to_string(folder.join("dev")).ok()?.trim())
     }
+}
+
+/// The `ioctl` that discards a range of a device (`linux/fs.h`).
+const BLKDISCARD: libc::c_ulong = 0x1277;
+
+/// Discards a range of an opened device.
+pub(crate) fn discard(device: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    let mut range = [offset, bytes];
+    // SAFETY: the kernel reads two numbers of 64 bits, and nothing else, during the call.
+    let refused = unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_mut_ptr()) } != 0;
+    if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// The numbers of the partitions that a device's folder in sysfs shows.

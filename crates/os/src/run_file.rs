@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
 use crate::DeviceNumber;
 
-use rustix::fs::Advice;
+use rustix::fs::{Advice, FallocateFlags};
 
 /// In which way a run reaches its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,11 +34,13 @@ pub enum ReadOrder {
 pub struct RunFile {
     file: File,
     mode: Mode,
+    is_device: bool,
 }
 
 impl RunFile {
     pub(crate) fn new(file: File, mode: Mode) -> Self {
-        Self { file, mode }
+        let is_device = file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
+        Self { file, mode, is_device }
     }
 
     /// The mode it was opened in.
@@ -60,6 +62,19 @@ impl RunFile {
     /// The request's own outcome.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         self.file.write_at(bytes, offset)
+    }
+
+    /// Gives a range back: a device discards it (`BLKDISCARD`), a file gets a hole there and keeps its length
+    /// (`FALLOC_FL_PUNCH_HOLE`).
+    ///
+    /// # Errors
+    /// The request's own outcome; not every device and file system has this.
+    pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        if self.is_device {
+            return crate::device::discard(&self.file, offset, bytes);
+        }
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(rustix::fs::fallocate(&self.file, flags, offset, bytes)?)
     }
 
     /// Makes durable what was written (`fdatasync`).
@@ -87,7 +102,7 @@ impl RunFile {
     /// # Errors
     /// Where the process has no descriptors left.
     pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { file: self.file.try_clone()?, mode: self.mode })
+        Ok(Self { file: self.file.try_clone()?, mode: self.mode, is_device: self.is_device })
     }
 
     /// The block device it is, or that it lies on; `None` where the system does not say.

@@ -13,7 +13,7 @@ use halfpower_spec::{Direction, EngineName, IoMem, Issuing, Pass, Workload};
 use serde_json::{Map, Value, json};
 
 use crate::fio_latency::{latency_bins, latency_object, no_latency};
-use crate::{Latency, Record, RecordError, Unknown};
+use crate::{Latency, Record, RecordError, Side, Unknown};
 
 /// One cell as a fio document of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,7 @@ struct FioJob {
     latency: Latency,
     read: FioSide,
     write: FioSide,
+    trim: FioSide,
     cpu_span_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -63,9 +64,9 @@ struct FioSide {
 }
 
 impl FioSide {
-    /// Adds what a run moved this way. A mixed run of the first releases has one latency for both ways.
-    fn add(&mut self, record: &Record, direction: Direction) {
-        if let Some(side) = record.side(direction) {
+    /// Adds what a run moved this way, `side`. A mixed run of the first releases has one latency for both ways.
+    fn add(&mut self, record: &Record, side: Option<Side<'_>>) {
+        if let Some(side) = side {
             self.ios += side.ios;
             self.bytes += side.bytes;
             self.latency.merge(side.latency.unwrap_or(&record.latency));
@@ -89,6 +90,7 @@ impl FioJob {
             latency: Latency::default(),
             read: FioSide::default(),
             write: FioSide::default(),
+            trim: FioSide::default(),
             cpu_span_ns: 0,
             user_ns: 0,
             system_ns: 0,
@@ -111,9 +113,9 @@ impl FioJob {
         self.elapsed_ns += record.elapsed_ns;
         self.bytes += record.bytes;
         self.ios += record.ios;
-        for (side, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
-            side.add(record, direction);
-        }
+        self.read.add(record, record.side(Direction::Read));
+        self.write.add(record, record.side(Direction::Write));
+        self.trim.add(record, record.trimmed());
         self.short_transfers += record.short_transfers;
         self.errors += record.error_count();
         self.latency.merge(&record.latency);
@@ -265,7 +267,7 @@ fn job(cell: &FioJob, target: &str) -> Value {
         "job options": options(cell, target, &name),
         "read": direction(cell, &cell.read),
         "write": direction(cell, &cell.write),
-        "trim": direction(cell, &FioSide::default()),
+        "trim": direction(cell, &cell.trim),
         // As fio counts it: the time of all threads.
         "job_runtime": cell.elapsed_ns / 1_000_000 * u64::from(workload.threads.max(1)),
         "usr_cpu": percent(cell.user_ns),

@@ -23,6 +23,7 @@ mod run_record;
 mod side;
 mod sqlio;
 mod study_file;
+mod trims;
 
 pub use anatomy::{Anatomy, Phase, PhaseTime};
 pub use by_direction::ByDirection;
@@ -41,3 +42,4 @@ pub use run_record::{Cpu, CpuTimes, Noise, Record, Series, Soaker};
 pub use side::Side;
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, time_stamp, unix_s_of, write_trace};
 pub use study_file::{Entry, StudyFile};
+pub use trims::Trims;

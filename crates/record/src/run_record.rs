@@ -6,7 +6,7 @@ use halfpower_spec::{EngineName, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency, Origin};
+use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency, Origin, Trims};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,9 @@ pub struct Record {
     /// Reads and writes apart, where the workload mixes them; `None` elsewhere and for runs of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_direction: Option<ByDirection>,
+    /// Blocks that were given back, where the workload does that; they are in `ios` and `bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<Trims>,
     /// Mean number of requests in flight: the sum of latencies over the window.
     pub achieved_depth: f64,
     /// What it cost the processors.

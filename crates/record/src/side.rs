@@ -1,8 +1,8 @@
 //! Gives one direction of a record: what was read, or what was written.
 
-use halfpower_spec::Direction;
+use halfpower_spec::{Direction, Rw};
 
-use crate::{ByDirection, Latency, Record};
+use crate::{ByDirection, Latency, Record, Trims};
 
 /// One direction of a run.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +29,12 @@ impl Side<'_> {
 }
 
 impl Record {
-    /// What went one way; `None` where the workload does not go that way.
+    /// What went one way; `None` where the workload does not go that way. Trims go neither way.
     pub fn side(&self, direction: Direction) -> Option<Side<'_>> {
         let elapsed_ns = self.elapsed_ns;
+        if let Some(trims) = &self.trims {
+            return self.side_beside_trims(direction, trims);
+        }
         match self.run.workload.rw.direction() {
             Some(only) if only == direction => {
                 Some(Side { ios: self.ios, bytes: self.bytes, latency: Some(&self.latency), elapsed_ns })
@@ -39,6 +42,22 @@ impl Record {
             Some(_) => None,
             None => Some(self.side_of_mixed(direction)),
         }
+    }
+
+    /// What was given back; `None` where the workload does not do that.
+    pub fn trimmed(&self) -> Option<Side<'_>> {
+        let Trims { ios, bytes, latency, .. } = self.trims.as_ref()?;
+        Some(Side { ios: *ios, bytes: *bytes, latency: Some(latency), elapsed_ns: self.elapsed_ns })
+    }
+
+    fn side_beside_trims<'a>(&self, direction: Direction, trims: &'a Trims) -> Option<Side<'a>> {
+        let writes = direction == Direction::Write && self.run.workload.rw == Rw::Trimwrite;
+        writes.then(|| Side {
+            ios: self.ios.saturating_sub(trims.ios),
+            bytes: self.bytes.saturating_sub(trims.bytes),
+            latency: Some(&trims.write_latency),
+            elapsed_ns: self.elapsed_ns,
+        })
     }
 
     fn side_of_mixed(&self, direction: Direction) -> Side<'_> {

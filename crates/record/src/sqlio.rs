@@ -17,7 +17,8 @@
 //! - `Time Stamp` is `2000-06-16 12:00:00`, in UTC; any other layout is read and kept as it is;
 //! - `User(ms)` and `Kernel(ms)` are empty where another tool's results do not tell them;
 //! - a record that was read from a trace is written as the line that it was;
-//! - `Comment` is words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat.
+//! - `Comment` is words of the form `name=value`: rw, pattern, experiment, engine, pass, repeat, and where sizes are drawn
+//!   bssplit, with `;` between those of reads and of writes.
 
 use std::io::{BufRead, Write};
 
@@ -52,7 +53,7 @@ pub struct TraceLine {
     pub iops: f64,
     /// Which way the bytes went, most of them.
     pub operation: Direction,
-    /// Request size in KiB.
+    /// Request size in KiB; the largest, where sizes are drawn, which the comment names.
     pub block_size_kib: f64,
     /// Requests kept outstanding by each thread; 0 is synchronous.
     pub outstanding_ios: u32,
@@ -207,13 +208,16 @@ fn buffering(letter: &str) -> Option<Cache> {
 fn comment(record: &Record) -> String {
     let run = &record.run;
     let experiment = run.experiment.map_or("none", |experiment| experiment.word());
+    // The field of sizes has room for one, the largest, and a comment takes no comma.
+    let sizes = run.workload.options.bssplit.map(|sizes| format!(" bssplit={}", sizes.to_string().replace(',', ";")));
     format!(
-        "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}",
+        "rw={} pattern={} experiment={experiment} engine={} pass={} repeat={}{}",
         run.workload.rw,
         run.workload.rw.pattern(),
         record.engine,
         run.pass,
-        run.repeat
+        run.repeat,
+        sizes.unwrap_or_default()
     )
 }
 

@@ -61,6 +61,7 @@ const Charts = (() => {
       findings,
       sizes: doublings(distinct(cells.map((cell) => cell.bs_bytes))),
       depths: doublings(distinct(cells.map((cell) => cell.iodepth))),
+      measured: distinct(cells.map((cell) => cell.iodepth)),
       paps: new Map(held.map((curve) => [pathOf(curve), curve.peak_mbps / curve.rap_over_pap])),
       of: (key) => cells.filter((cell) => pathOf(cell) === key).sort((a, b) => a.bs_bytes - b.bs_bytes),
     };

@@ -127,10 +127,10 @@
     const place = document.querySelector('.depths');
     if (!place) return;
     const look = Charts.theme(darkness.matches);
-    const buttons = of.depths.map((depth, i) => {
+    const buttons = of.measured.map((depth) => {
       const button = document.createElement('button');
       const swatch = document.createElement('i');
-      swatch.style.background = Charts.colour(look.steps, i, of.depths.length);
+      swatch.style.background = Charts.colour(look.steps, of.depths.indexOf(depth), of.depths.length);
       button.type = 'button';
       button.setAttribute('aria-pressed', String(of.chosen === depth));
       button.setAttribute('aria-label', `depth ${depth}`);
@@ -145,7 +145,7 @@
   function choose(depth) {
     of.chosen = of.chosen === depth ? null : depth;
     document.querySelectorAll('.depths button').forEach((button, i) => {
-      button.setAttribute('aria-pressed', String(of.depths[i] === of.chosen));
+      button.setAttribute('aria-pressed', String(of.measured[i] === of.chosen));
     });
     const lines = figures.filter((figure) => Charts.byDepth.has(figure.dataset.chart) && begun.has(figure));
     lines.forEach((figure) => draw(figure).catch(failed));

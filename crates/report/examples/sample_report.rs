@@ -323,6 +323,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        trims: None,
         origin: None,
     }
 }

@@ -40,10 +40,17 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     )?;
     workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &issued(issuing)))?;
     row(out, "throughput", &throughput(record))?;
+    ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
     rate(record).iter().try_for_each(|words| row(out, "rate", words))?;
     row(out, "latency", &latency_words(&record.latency))?;
     if !percentiles.is_empty() {
         row(out, "percentiles", &percentile_words(&record.latency, percentiles))?;
+    }
+    if workload.rw == Rw::Trimwrite {
+        let sides = [("trims", record.trimmed()), ("writes", record.side(Direction::Write))];
+        for (name, side) in sides {
+            side.iter().try_for_each(|side| row(out, name, &side_words(side, percentiles)))?;
+        }
     }
     if workload.rw.direction().is_none() {
         for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {
@@ -91,6 +98,17 @@ fn throughput(record: &Record) -> String {
         size(record.bytes as f64),
         time_us(record.seconds() * 1e6)
     )
+}
+
+/// Why the window is shorter than was asked, where no block was left; `None` elsewhere.
+fn ended(record: &Record) -> Option<String> {
+    let Workload { bs, threads, .. } = record.run.workload;
+    let all = record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
+    let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
+    (all && is_early).then(|| {
+        let asked = time_us(record.run.runtime.0 as f64 / 1e3);
+        format!("before the {asked} that were asked: each block came once, and none was left; --size takes more")
+    })
 }
 
 /// What became of the rate that was asked for; `None` in a closed loop.

@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// fio's six access patterns.
+    /// fio's access patterns.
     Rw, "access pattern":
     Read = "read",
     Write = "write",
@@ -78,6 +78,12 @@ words! {
     Randwrite = "randwrite",
     Mixed = "rw",
     Randmixed = "randrw",
+    /// Blocks are given back (discarded on a device, punched out of a file), one after the other.
+    Trim = "trim",
+    /// The same in no order.
+    Randtrim = "randtrim",
+    /// Each block is given back and then written, one after the other.
+    Trimwrite = "trimwrite",
     ; never asked for:
     /// Reads in an order that the tool that measured them does not tell.
     UnknownRead = "read-unknown",
@@ -270,19 +276,25 @@ impl Rw {
     /// The order of its offsets.
     pub fn pattern(self) -> Pattern {
         match self {
-            Self::Read | Self::Write | Self::Mixed => Pattern::Sequential,
-            Self::Randread | Self::Randwrite | Self::Randmixed => Pattern::Random,
+            Self::Read | Self::Write | Self::Mixed | Self::Trim | Self::Trimwrite => Pattern::Sequential,
+            Self::Randread | Self::Randwrite | Self::Randmixed | Self::Randtrim => Pattern::Random,
             Self::UnknownRead | Self::UnknownWrite | Self::UnknownMixed => Pattern::Unknown,
         }
     }
 
-    /// The way its bytes go; `None` where they go both ways.
+    /// The way its bytes go; `None` where they go both ways. Trims are changes of the target, as writes are.
     pub fn direction(self) -> Option<Direction> {
         match self {
             Self::Read | Self::Randread | Self::UnknownRead => Some(Direction::Read),
             Self::Write | Self::Randwrite | Self::UnknownWrite => Some(Direction::Write),
+            Self::Trim | Self::Randtrim | Self::Trimwrite => Some(Direction::Write),
             Self::Mixed | Self::Randmixed | Self::UnknownMixed => None,
         }
+    }
+
+    /// Whether it gives blocks back.
+    pub fn trims(self) -> bool {
+        matches!(self, Self::Trim | Self::Randtrim | Self::Trimwrite)
     }
 
     /// Whether it may write to the target.

@@ -119,6 +119,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        trims: None,
         origin: None,
     }
 }

@@ -48,6 +48,12 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
     if args.runtime.0 == 0 {
         anyhow::bail!("--runtime 0 measures nothing; give a time such as 3s");
     }
+    if workload.rw.trims() && args.place.output.is_some() {
+        anyhow::bail!(
+            "--output: a study tells of reads and writes, and --rw {} trims; leave --output out, and keep --json",
+            workload.rw
+        );
+    }
     let writes = workload.rw.writes() || workload.options.verify;
     let PlaceInStudyArgs { output, experiment, repeat, pass } = &args.place;
     let mut file = output.as_deref().map(StudyFile::open_to_append).transpose()?;

@@ -39,6 +39,7 @@ impl Job {
         self.place_files();
         if let Some(engine) = self.engine.take().or_else(|| self.has_fio_defaults.then(|| "psync".to_string())) {
             let ours = self.our_engine(&engine)?;
+            let ours = self.that_trims(ours);
             self.run.set("--engine", ours);
         }
         if self.has_fio_defaults {
@@ -133,6 +134,18 @@ impl Job {
                 ));
             }
         })
+    }
+
+    /// The engine for trims, which are a call each: in fio they hold up the thread that submits, here each has one of a
+    /// pool.
+    fn that_trims(&mut self, engine: &'static str) -> &'static str {
+        let trims = self.run.get("--rw").is_some_and(|rw| rw.contains("trim"));
+        if !trims || matches!(engine, "sync" | "pool" | "auto") {
+            return engine;
+        }
+        self.run
+            .note(format!("ioengine: a trim is a call of its own, so that a pool of threads makes them, not {engine}"));
+        "pool"
     }
 
     /// The files of a `filename`: several stand between colons, and `\:` is a colon.

@@ -1,6 +1,6 @@
 //! Lists fio's options that say which requests go where.
 
-use halfpower_spec::{BlockSizes, ParseError, RandomDistribution};
+use halfpower_spec::{BlockSizes, ParseError, RandomDistribution, Rw};
 
 use super::job::Job;
 use super::take::{count, microseconds, on, only, same_for_all, seconds, set, size};
@@ -29,12 +29,9 @@ pub(super) const OPTIONS: &[Row] = &[
         job.run.name = value.to_string();
         Ok(())
     }),
-    Row::taken("readwrite", "--rw; without `:N`, `trim` and its mixtures", |job, value| {
+    Row::taken("readwrite", "--rw; without `:N`, and of the mixtures with `trim` only trimwrite", |job, value| {
         let word = match value {
             "readwrite" => "rw",
-            word if word.contains("trim") => {
-                return Err(format!("`{word}`: halfpower does not discard blocks; measure reads and writes"));
-            }
             word if word.contains(':') => {
                 return Err(format!(
                     "`{word}`: offsets are sequential or random all through; write {}",
@@ -43,6 +40,9 @@ pub(super) const OPTIONS: &[Row] = &[
             }
             word => word,
         };
+        if let Err(error) = word.parse::<Rw>() {
+            return Err(error.to_string());
+        }
         set(job, "--rw", word)
     })
     .or(&["rw"]),
@@ -202,7 +202,7 @@ pub(super) const OPTIONS: &[Row] = &[
         .optional(),
     Row::refused("sync_file_range", "a part of a file is not flushed by itself; use fdatasync"),
     Row::refused("write_barrier", "use fdatasync"),
-    Row::refused("trim_percentage", "halfpower does not discard blocks").or(&[
+    Row::refused("trim_percentage", "a run trims with rw=trim, randtrim or trimwrite, and nothing beside that").or(&[
         "trim_verify_zero",
         "trim_backlog",
         "trim_backlog_batch",

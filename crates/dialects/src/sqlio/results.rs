@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use halfpower_record::{Origin, RecordError, Tool, TraceLine, Unknown, read_trace, unix_s_of};
-use halfpower_spec::{Bytes, EngineName, Experiment, Pass, Pattern, Rw, Workload};
+use halfpower_spec::{BlockSizes, Bytes, EngineName, Experiment, Pass, Pattern, Rw, Workload, WorkloadOptions};
 
 use crate::foreign_run::{ForeignRun, Moved, whole};
 use crate::found::{Found, Trouble};
@@ -43,7 +43,9 @@ fn measured(file: &str, number: usize, line: TraceLine) -> Result<ForeignRun, Tr
     let rw = comment.rw.filter(|rw| rw.direction().is_none_or(|one| one == line.operation));
     let rw = rw.unwrap_or_else(|| Rw::of(comment.pattern.unwrap_or(Pattern::Unknown), line.operation));
     let synchronous = line.outstanding_ios == 0;
+    let bssplit = comment.bssplit.filter(|sizes| sizes.largest() == Bytes(bs));
     let workload = Workload {
+        options: WorkloadOptions { bssplit, ..WorkloadOptions::default() },
         rw,
         bs: Bytes(bs),
         iodepth: line.outstanding_ios.max(1),
@@ -113,6 +115,7 @@ struct Comment {
     engine: Option<EngineName>,
     pass: Option<Pass>,
     repeat: Option<u32>,
+    bssplit: Option<BlockSizes>,
 }
 
 impl Comment {
@@ -126,6 +129,7 @@ impl Comment {
                 Some(("engine", value)) => comment.engine = value.parse().ok(),
                 Some(("pass", value)) => comment.pass = value.parse().ok(),
                 Some(("repeat", value)) => comment.repeat = value.parse().ok(),
+                Some(("bssplit", value)) => comment.bssplit = value.replace(';', ",").parse().ok(),
                 _ => {}
             }
         }

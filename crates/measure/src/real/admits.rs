@@ -2,6 +2,7 @@
 
 use halfpower_spec::{Bytes, Workload};
 
+use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, memory_lanes, scratch_file};
@@ -32,6 +33,9 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     let devices = members.distinct_devices(volume.members);
     apply_options::admit(workload, &devices, members.each.is_empty(), members.direct_unit())?;
     admits_direct(members, workload, volume)?;
+    if workload.rw.trims() {
+        members.each[..volume.members].iter().try_for_each(Member::admits_trims)?;
+    }
     let span = volume.span_bytes(members.span_bytes);
     fits_span(workload, span)?;
     fits_pieces(workload, members.spread(volume)?)?;

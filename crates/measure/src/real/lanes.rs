@@ -76,6 +76,14 @@ impl Reached<'_> {
         let ledger = volume.ledger.filter(|_| options.verify);
         let lanes = self.volume.lanes().len() as u64 * u64::from(threads) + u64::from(options.random_readers);
         let memory = self.members.budget.of_lane(lanes);
+        // A trim is a call of its own, which rings and the kernel's queues do not take.
+        let has_file = !self.members.each.is_empty();
+        let name = match name {
+            name if !has_file => name,
+            EngineName::Auto if rw.trims() && depth > 1 => EngineName::Pool,
+            EngineName::Auto if rw.trims() => EngineName::Sync,
+            name => name,
+        };
         let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
         // A file that the run has for itself is one part.

@@ -14,7 +14,7 @@ use crate::window::{Pauses, Terms, Window};
 
 /// Bytes of a request while laying out; the file is a multiple of it.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
-/// Smallest file that is laid out: the deepest large requests of a study fit into it twice.
+/// Smallest file that is laid out unasked, and that is written whatever it takes: the deepest large requests of a study fit into it twice.
 pub(crate) const LEAST_BYTES: u64 = 64 << 20;
 /// Most requests in flight while laying out.
 pub(crate) const DEPTH: u32 = 8;

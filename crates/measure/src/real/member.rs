@@ -121,6 +121,37 @@ impl Member {
         Ok(Some(format!("the file was filled: {lacking} of {all} had never been written")))
     }
 
+    /// Refuses trims of a device that does not discard.
+    ///
+    /// # Errors
+    /// That it does not.
+    pub fn admits_trims(&self) -> Result<(), MeasureError> {
+        if self.kind == Kind::Block && self.data.device()?.discards() == Some(false) {
+            let what = "discards nothing (its queue/discard_max_bytes is 0), so that it cannot be trimmed: name another \
+                        device, or a file";
+            return Err(MeasureError::Target { path: self.data.path().to_path_buf(), what: what.to_string() });
+        }
+        Ok(())
+    }
+
+    /// Whether what is given back of it has to be written again, before it is read or given back once more: that of a
+    /// file. A device is told to discard again and again.
+    pub fn has_holes_after_trims(&self) -> bool {
+        self.kind != Kind::Block
+    }
+
+    /// Writes a file again where a run has given blocks of it back.
+    ///
+    /// # Errors
+    /// As of [`Self::make_ready`].
+    pub fn write_again(&self, wanted: &RealTargetOptions, stop: &AtomicBool) -> Result<(), MeasureError> {
+        if !self.has_holes_after_trims() {
+            return Ok(());
+        }
+        let bytes = if wanted.spread { self.whole_bytes } else { self.span_bytes };
+        self.lay_out(bytes, wanted, Nanos(u64::MAX / 2), stop).map(|_| ())
+    }
+
     /// Writes the first `bytes`, or fewer where that would take longer than `limit`; gives what was written.
     fn lay_out(
         &self,
@@ -262,10 +293,10 @@ pub(super) fn room(size: Option<Bytes>, free: u64, most: u64) -> Result<u64, Str
     let bytes = size.map_or(USUAL_BYTES.min(most), |size| size.0) & !(layout::BLOCK_BYTES - 1);
     Err(match size {
         Some(size) if size.0 > free => format!("has {} free and --size {size} is more: ask for less", Bytes(free)),
-        Some(size) if size.0 < layout::LEAST_BYTES => {
-            format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::LEAST_BYTES))
+        Some(size) if size.0 < layout::BLOCK_BYTES => {
+            format!("--size {size} is too little to be laid out in it: ask for {} or more", Bytes(layout::BLOCK_BYTES))
         }
-        _ if bytes < layout::LEAST_BYTES => format!(
+        None if bytes < layout::LEAST_BYTES => format!(
             "has no room for a file of {} ({free} bytes are free): free some, or name another folder",
             Bytes(layout::LEAST_BYTES)
         ),

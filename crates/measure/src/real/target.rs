@@ -8,7 +8,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::{
-    Bytes, Direction, EngineName, Nanos, PageCache, Pass, RandomDistribution, Run, Several, Workload, WorkloadOptions,
+    Bytes, Direction, EngineName, Nanos, PageCache, Pass, RandomDistribution, Run, Rw, Several, Workload,
+    WorkloadOptions,
 };
 
 use super::account::machine_account;
@@ -16,6 +17,7 @@ use super::admits::{self, Rights};
 use super::harness::Harness;
 use super::lanes::{OpenedLanes, Reached};
 use super::ledgers::Ledgers;
+use super::member::Member;
 use super::members::Members;
 use super::options::RealTargetOptions;
 use super::run_volume::{RunVolume, VolumeMembers, witnessed};
@@ -36,6 +38,8 @@ pub struct RealTarget {
     scratch: Option<ScratchFile>,
     /// What was written to be verified, as long as nothing else was written.
     ledgers: Option<Ledgers>,
+    /// Whether the run before gave blocks back.
+    trimmed: bool,
     environment: Environment,
     harness: Harness,
     /// The devices' write caches, where the run in progress has them otherwise than they were.
@@ -81,6 +85,7 @@ impl RealTarget {
             witnessed: Vec::new(),
             scratch: None,
             ledgers: None,
+            trimmed: false,
             environment,
             harness: Harness::default(),
             switched: Vec::new(),
@@ -152,6 +157,9 @@ impl TargetBackend for RealTarget {
         let Workload { rw, cache, rate, options, .. } = run.workload;
         let volume = self.members.run_volume(&options)?;
         self.scratch = None;
+        if std::mem::replace(&mut self.trimmed, rw.trims()) {
+            self.members.each.iter().try_for_each(|member| member.write_again(&self.wanted, stop))?;
+        }
         self.keep_ledgers(&run.workload, volume, stop)?;
         let first = self.members.each.first();
         self.scratch = first.map_or(Ok(None), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
@@ -159,14 +167,17 @@ impl TargetBackend for RealTarget {
         self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
-        self.witnessed = witnessed(volume, &self.members.devices);
+        // What is given back moves no sectors that a device would count.
+        self.witnessed = if rw.trims() { Vec::new() } else { witnessed(volume, &self.members.devices) };
         let buffered = !cache.direct() && !self.members.each.is_empty();
         let reads = rw.direction() != Some(Direction::Write);
         // What is small and buffered is gone through once: from the second time on it would be found in the page cache.
         let cold = buffered && (reads || options.region.is_some()) && options.page_cache == PageCache::Empty;
         // Where some blocks are to come more often than others, they come again.
         let is_even = options.random_distribution == RandomDistribution::Even;
-        let once = cold && is_even || self.scratch.is_some();
+        // What was given back of a file is not there to be given back again.
+        let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
+        let once = cold && is_even || self.scratch.is_some() || holes && rw != Rw::Trimwrite;
         let OpenedLanes { lanes, engine, unregistered_buffers } = self.reached(volume).open_lanes(run, once)?;
         if unregistered_buffers {
             self.note(&self.members.budget.note_of_unregistered());

@@ -92,6 +92,11 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
     }
     coherent(workload)?;
     has_no_connections(workload)?;
+    if workload.rw.trims() {
+        let what =
+            format!("--rw {}: a simulated target has no blocks to give back; name a file or a device", workload.rw);
+        return Err(MeasureError::Unfit { what });
+    }
     if let Some(issuing) = workload.issuing.filter(|issuing| !issuing.is_default()) {
         return unfit(format!("{issuing}: a simulated target has neither memory nor system calls; leave it out"));
     }

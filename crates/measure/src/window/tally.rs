@@ -17,7 +17,7 @@ pub(crate) struct Tally {
     /// The closing flush alone.
     pub flush_ns: u64,
     pub bytes: u64,
-    /// Of these, bytes that were read.
+    /// Of these, bytes that were read; of a run that trims and writes these and all that is called reads are its trims.
     pub read_bytes: u64,
     pub ios: u64,
     pub read_ios: u64,

@@ -79,6 +79,7 @@ pub fn record(number: u32) -> Record {
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        trims: None,
         origin: None,
     }
 }

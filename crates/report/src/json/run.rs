@@ -24,7 +24,7 @@ pub(crate) struct RunDocument<'a> {
     rw: Rw,
     /// Sequential or random.
     pattern: Pattern,
-    /// Read or write; `null` for a mix.
+    /// Read or write; `null` for a mix, and where blocks are given back.
     direction: Option<Direction>,
     /// Share of reads in percent; `null` where nothing is mixed.
     rwmixread: Option<u8>,
@@ -104,6 +104,8 @@ pub(crate) struct RunDocument<'a> {
     read: Option<SideDocument>,
     /// The writes; `null` where there were none to be.
     write: Option<SideDocument>,
+    /// What was given back; `null` where nothing was to be.
+    trim: Option<SideDocument>,
 }
 
 /// One direction of a run.
@@ -227,7 +229,8 @@ pub fn run_json(
 impl<'a> RunDocument<'a> {
     fn of(record: &'a Record, environment: &'a Environment, percentiles: &[f64]) -> Self {
         let (run, workload) = (&record.run, &record.run.workload);
-        let direction = workload.rw.direction();
+        let (is_mixed, trims) = (workload.rw.direction().is_none(), workload.rw.trims());
+        let direction = workload.rw.direction().filter(|_| !trims);
         let mut latency_ns = latency(&record.latency);
         if !percentiles.is_empty() {
             let at = |percent: &f64| (percent.to_string(), record.latency.quantile_ns(percent / 100.0));
@@ -238,7 +241,7 @@ impl<'a> RunDocument<'a> {
             rw: workload.rw,
             pattern: workload.rw.pattern(),
             direction,
-            rwmixread: direction.is_none().then_some(workload.rwmixread),
+            rwmixread: is_mixed.then_some(workload.rwmixread),
             bs_bytes: workload.bs.0,
             bssplit: workload.options.bssplit,
             iodepth: workload.iodepth,
@@ -277,6 +280,7 @@ impl<'a> RunDocument<'a> {
             environment,
             read: record.side(Direction::Read).as_ref().map(side),
             write: record.side(Direction::Write).as_ref().map(side),
+            trim: record.trimmed().as_ref().map(side),
         }
     }
 }

@@ -306,6 +306,7 @@ pub fn record() -> Record {
         anatomy: None,
         by_direction: None,
         discarded: Vec::new(),
+        trims: None,
         origin: None,
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use halfpower_spec::{Cache, EngineName, Rw, Workload};
+use halfpower_spec::{BlockSizes, Cache, EngineName, ParseError, Rw, Workload, WorkloadOptions};
 use serde_json::Value;
 
 use crate::fio::take::{on, same_for_all, seconds, size};
 
 /// Options that say which load it is; [`Options::settings`] reads them.
-const READ: [&str; 24] = [
+const READ: [&str; 25] = [
     "bs",
     "blocksize",
+    "bssplit",
     "iodepth",
     "numjobs",
     "rw",
@@ -143,11 +144,15 @@ impl<'a> Options<'a> {
     ///
     /// Errors: why no record can hold it.
     pub fn settings(&self) -> Result<Settings, String> {
-        if let Some(key) = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
+        if let Some(key) = ["bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
             return Err(format!("its block size varies ({key}), and a cell of a study has one"));
         }
+        let bssplit =
+            self.text(&["bssplit"]).map(|value| value.parse().map_err(|why: ParseError| format!("bssplit: {why}")));
+        let bssplit: Option<BlockSizes> = bssplit.transpose()?;
         let bs = self.text(&["bs", "blocksize"]).unwrap_or_else(|| "4k".to_string());
-        let bs = same_for_all(&bs).and_then(size).map_err(|why| format!("bs: {why}"))?;
+        let bs = same_for_all(&bs).and_then(size).map_err(|why| format!("bs: {why}"));
+        let bs = bssplit.map_or(bs, |sizes| Ok(sizes.largest()))?;
         if bs.0 == 0 || u32::try_from(bs.0).is_err() {
             return Err(format!("bs: {bs} is no size of a request"));
         }
@@ -171,6 +176,7 @@ impl<'a> Options<'a> {
             rw,
             bs,
             engine: self.engine()?,
+            options: WorkloadOptions { bssplit, ..WorkloadOptions::default() },
             ..Workload::default()
         };
         special.extend(self.special());

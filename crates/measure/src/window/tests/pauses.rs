@@ -77,7 +77,7 @@ fn a_flush_comes_after_every_so_many_writes_and_its_time_counts() {
             match operation {
                 Operation::Write => writes += 1,
                 Operation::Flush => between.push(std::mem::take(&mut writes)),
-                Operation::Read => {}
+                Operation::Read | Operation::Trim => {}
             }
         }
         // The closing flush makes the rest durable.
