@@ -22,9 +22,10 @@ pub const VALUES: &str = "Values:
   range  4k-1m or 4KiB..1MiB: powers of two from the first to the last value
   list   4k,64k,1m; ranges may stand in it
 
-Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize, --iodepth, --iodepth-batch, --numjobs,
---ioengine, --direct, --sync, --rate, --rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime. --iomem has
-fio's name and words of its own. All other flags are halfpower's.";
+Flags with fio's name and meaning: --rw, --rwmixread, --bs, --blocksize,
+--iodepth, --iodepth-batch, --numjobs, --ioengine, --direct, --sync, --rate,
+--rate-iops, --runtime, --size, --randseed, --fdatasync, --thinktime.
+--iomem has fio's name and words of its own. All other flags are halfpower's.";
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HALFPOWER_COMMIT"), ")");
 

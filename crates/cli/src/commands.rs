@@ -127,7 +127,7 @@ pub fn to_output(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()>
 /// The place for a file, looked at before any work is done for it. What a kill left unfinished beside it is removed.
 pub fn destination(path: &Path, form: Form, force: bool) -> Result<Destination, OutputError> {
     for removed in halfpower_output::sweep(path) {
-        eprintln!("halfpower: removed {}, which a killed halfpower left unfinished", removed.display());
+        crate::tell::tell!("halfpower: removed {}, which a killed halfpower left unfinished", removed.display());
     }
     Destination::new(path, form, force)
 }

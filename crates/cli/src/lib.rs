@@ -12,6 +12,7 @@ mod misread;
 mod progress;
 mod run_args;
 mod run_progress;
+mod tell;
 mod understanding;
 mod values;
 
@@ -32,12 +33,12 @@ const EXIT_ERROR: u8 = 2;
 /// Carries out the line of these words, the program's own name first; the code to end with.
 pub fn carry_out(words: &[OsString]) -> ExitCode {
     // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
-    halfpower_os::mend_switched().iter().for_each(|sentence| eprintln!("halfpower: {sentence}"));
+    halfpower_os::mend_switched().iter().for_each(|sentence| crate::tell::tell!("halfpower: {sentence}"));
     match outcome(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
+            crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(&format!("{error:#}")));
             ExitCode::from(if error.is::<ConditionHolds>() || error.is::<WrongData>() {
                 EXIT_CONDITION
             } else {

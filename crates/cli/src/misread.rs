@@ -8,6 +8,30 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Letters that may differ between a flag and what is suggested for it.
 const MOST_EDITS: usize = 2;
 
+/// Flags of elbencho, hyperfine and others, several between spaces, and what does the same here.
+const OF_OTHERS: &[(&str, &str)] = &[
+    (
+        "--read --write --randread --randwrite",
+        "the direction and the order are one flag: --rw read, write, randread, randwrite, rw or randrw",
+    ),
+    (
+        "--rand --random --sequential",
+        "the order is part of --rw: `halfpower run --rw randread`; of a study --pattern random",
+    ),
+    ("--warmup --warm-up", "a study finds and leaves out the warm-up by itself; `halfpower run` has --ramp-time 2s"),
+    (
+        "--runs --repeat --repeats --iterations",
+        "`halfpower study` repeats runs until they are sure; --budget says how long",
+    ),
+    ("--export-json --jsonfile", "`--json` of study, run, report and compare prints JSON; write it to a file with >"),
+    ("--export-csv --csvfile", "`halfpower export STUDY --format csv` prints CSV"),
+    ("--export-markdown", "`halfpower compare A B --markdown` prints Markdown"),
+    ("--block --block-size --blocks", "the block size is --bs 4k"),
+    ("--timelimit --duration --time", "the time is --runtime 10s of run, --budget 2min of study"),
+    ("--dry --dry-run", "`halfpower plan` prints the runs of a study without measuring"),
+    ("--hosts", "halfpower measures on this machine; start it on each, and compare the studies"),
+];
+
 /// The error with what helps.
 pub fn taught(mut error: Error, words: &[OsString]) -> Error {
     if error.kind() != ErrorKind::UnknownArgument {
@@ -18,6 +42,17 @@ pub fn taught(mut error: Error, words: &[OsString]) -> Error {
         && edits(&flag, suggested) > MOST_EDITS
     {
         error.remove(ContextKind::SuggestedArg);
+    }
+    // To be told of `--` helps nobody who misspelt a flag.
+    let trailing = |tips: &ContextValue| matches!(tips, ContextValue::StyledStrs(tips) if tips.iter().any(|tip| tip.to_string().contains("as a value")));
+    if error.get(ContextKind::Suggested).is_some_and(trailing) {
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some((_, tip)) = OF_OTHERS.iter().find(|(theirs, _)| theirs.split(' ').any(|theirs| theirs == flag)) {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedCommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).into()]));
+        return error;
     }
     let is_of_run = words.get(1).is_some_and(|command| command == "run");
     if !is_of_run && halfpower_dialects::fio::speaks(&[OsString::from(&flag)]) {
@@ -67,6 +102,9 @@ mod tests {
         };
         let far = said("halfpower study sim: --output-format json");
         assert!(!far.contains("'--output'") && far.contains("an option of fio"), "{far}");
+        let other = said("halfpower study sim: --export-json x");
+        assert!(other.contains("prints JSON") && !other.contains("similar"), "{other}");
+        assert!(!said("halfpower study sim: --nothing-like-it").contains("as a value"));
         let near = said("halfpower study sim: --rutime 3");
         assert!(near.contains("--runtime"), "{near}");
     }

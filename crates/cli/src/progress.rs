@@ -30,7 +30,7 @@ impl Progress {
         let mut story = Story::about(question);
         let earlier = file.records()?;
         if !quiet && !earlier.is_empty() {
-            eprintln!("Continuing after {} runs in {}.", earlier.len(), file.path().display());
+            crate::tell::tell!("Continuing after {} runs in {}.", earlier.len(), file.path().display());
         }
         for record in &earlier {
             story.add(&record.run, record.mbps());

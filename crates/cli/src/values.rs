@@ -34,11 +34,25 @@ pub fn target_words() -> impl TypedValueParser<Value = Target> {
     })
 }
 
+/// Whether a word is a unit that was parted from its number.
+fn is_unit(word: &Path) -> bool {
+    const UNITS: [&str; 20] = [
+        "us", "ms", "s", "sec", "seconds", "m", "min", "minutes", "h", "hours", "k", "kb", "kib", "mb", "mib", "g",
+        "gb", "gib", "tib", "bytes",
+    ];
+    word.to_str().is_some_and(|word| UNITS.contains(&word.to_lowercase().as_str()))
+}
+
 /// Several paths as one target, each for itself; a single target as it is.
 pub fn one_target(targets: &[Target]) -> Result<Target, ParseError> {
     let [first, rest @ ..] = targets else { return Ok(Target::Path(PathBuf::from("."))) };
     if rest.is_empty() {
         return Ok(first.clone());
+    }
+    let is_unit = |target: &&Target| matches!(target, Target::Path(path) if is_unit(path) && !path.exists());
+    if let Some(unit) = rest.iter().find(is_unit) {
+        let what = "is a unit and no target: write number and unit as one word, such as 5min or 16MiB";
+        return Err(ParseError::new(&unit.to_string(), 0, what));
     }
     let path = |target: &Target| match target {
         Target::Path(path) => Ok(path.clone()),
@@ -88,7 +102,14 @@ fn system_text(path: &Path) -> std::io::Result<String> {
     }
 }
 
+/// A single size: several are for a study, or are drawn.
 pub fn one_size(text: &str) -> Result<Bytes, ParseError> {
+    let between = text.find(['-', ',', ':', '/']).filter(|at| *at > 0);
+    if let Some(at) = between.filter(|at| text[..*at].parse::<Bytes>().is_ok()) {
+        let what = "a run has one size here; `halfpower study --bs 4k-1m` walks through many, and `halfpower run --bssplit \
+                    4k:64k` draws from several";
+        return Err(ParseError::new(text, at, what));
+    }
     match text.parse()? {
         Bytes(0) => Err(ParseError::new(text, 0, "a size must be at least one byte")),
         size => Ok(size),

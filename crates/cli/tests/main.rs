@@ -9,6 +9,7 @@ mod experiments;
 mod experiments_cache;
 mod experiments_machines;
 mod faults;
+mod first_minute;
 mod flags;
 mod habits;
 mod import;

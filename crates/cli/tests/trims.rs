@@ -51,7 +51,7 @@ fn a_file_gives_each_block_back_once() {
         assert!(record["trim"]["latency_ns"]["p50"].as_u64() > Some(0), "{record}");
         assert_eq!((&record["engine"], &record["errors"]), (&"pool".into(), &0.into()));
     }
-    let shown = output(here.path(), "run . --rw trim --bs 64k --size 4m --runtime 10m");
+    let shown = output(here.path(), "run . --rw trim --bs 64k --size 4m --iodepth 1 --runtime 10m");
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("each block came once") && shown.contains("engine sync"), "{shown}");
 }

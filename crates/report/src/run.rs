@@ -103,7 +103,8 @@ fn throughput(record: &Record) -> String {
 /// Why the window is shorter than was asked, where no block was left; `None` elsewhere.
 fn ended(record: &Record) -> Option<String> {
     let Workload { bs, threads, .. } = record.run.workload;
-    let all = record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
+    // More than all would have gone round, and another reason ended it.
+    let all = record.bytes <= record.span_bytes && record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
     let is_early = (record.elapsed_ns as f64) < 0.9 * record.run.runtime.0 as f64;
     (all && is_early).then(|| {
         let asked = time_us(record.run.runtime.0 as f64 / 1e3);

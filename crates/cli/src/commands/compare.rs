@@ -53,7 +53,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(name) = &args.save {
         let newest = studies.last_mut().expect("the parser asks for one");
         let path = baselines::save(&mut newest.file, name)?;
-        eprintln!("halfpower: {} is kept as the baseline `{name}`: {}", newest.name, path.display());
+        crate::tell::tell!("halfpower: {} is kept as the baseline `{name}`: {}", newest.name, path.display());
     }
     if studies.len() < 2 {
         return Ok(());
@@ -148,7 +148,9 @@ fn answer(comparisons: &[Comparison]) -> Result<()> {
                 });
                 holding.push(format!("`{condition}` holds{of}: {}", figures.collect::<Vec<_>>().join(", ")));
             } else if !finding.can_be_decided() {
-                eprintln!("halfpower: `{condition}` cannot be decided{of}: no cell has several runs in both studies");
+                crate::tell::tell!(
+                    "halfpower: `{condition}` cannot be decided{of}: no cell has several runs in both studies"
+                );
             }
         }
     }

@@ -49,7 +49,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
     for note in translation.notes() {
-        eprintln!("halfpower: {}", halfpower_spec::escaped(note));
+        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
     }
     let stop = halfpower_os::interrupt::stop_flag()?;
     let mut done = Vec::new();
@@ -74,7 +74,7 @@ fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
 fn refused<T>(refusals: &[Refusal]) -> Result<T> {
     let (last, rest) = refusals.split_last().expect("a line is refused for a reason");
     for refusal in rest {
-        eprintln!("halfpower: {}", halfpower_spec::escaped(&refusal.to_string()));
+        crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(&refusal.to_string()));
     }
     bail!("{last}")
 }

@@ -56,7 +56,7 @@ fn plan(args: &MemoryArgs, backend: &RealTarget) -> Vec<Run> {
         Ok(()) => true,
         Err(why) => {
             if refused.insert(why.to_string()) {
-                eprintln!("Left out: {why}.");
+                crate::tell::tell!("Left out: {why}.");
             }
             false
         }

@@ -75,7 +75,10 @@ pub fn without_direct(args: &QuestionArgs, question: &mut Question, backend: &dy
         return false;
     }
     question.cache.retain(|cache| !cache.direct());
-    eprintln!("halfpower: {} takes no direct I/O; the study goes on buffered (--cache both).", question.target);
+    crate::tell::tell!(
+        "halfpower: {} takes no direct I/O; the study goes on buffered (--cache both).",
+        question.target
+    );
     true
 }
 
@@ -113,7 +116,7 @@ fn directions(args: &QuestionArgs, target: &Target) -> Result<Vec<Direction>> {
             "{target} was not created by halfpower and would be overwritten; add --overwrite if its contents may be lost"
         );
     }
-    eprintln!(
+    crate::tell::tell!(
         "Only reads are measured: halfpower did not create {target} (--overwrite measures writes and destroys its contents)."
     );
     Ok(directions)

@@ -86,7 +86,7 @@ fn tell(args: &StudyArgs, file: &StudyFile, report: &Destination, repeated: Opti
     let analysed = Analysed::of(file)?;
     report.write(|out| analysed.write_html(out))?;
     if let Some(repeated) = &repeated {
-        eprintln!("halfpower: {}", repeated.sentence(file));
+        crate::tell::tell!("halfpower: {}", repeated.sentence(file));
     }
     to_output(|out| {
         match &repeated {

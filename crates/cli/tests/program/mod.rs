@@ -13,7 +13,8 @@ pub fn folder() -> TempDir {
 /// The program with these words, in this folder, with nothing to read.
 pub fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
-    command.current_dir(folder).args(words).stdin(Stdio::null());
+    // Whatever the user has kept: baselines of the tests are beside what they try.
+    command.current_dir(folder).args(words).stdin(Stdio::null()).env("XDG_DATA_HOME", folder.join(".data"));
     command
 }
 

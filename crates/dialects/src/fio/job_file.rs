@@ -17,7 +17,13 @@ pub(super) fn read(path: &Path, shared: &Job) -> Result<Vec<Job>, Vec<Refusal>> 
         option: option.to_string(),
         why,
     };
-    let text = std::fs::read_to_string(path).map_err(|error| vec![wrong(0, "", format!("cannot be read: {error}"))])?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        vec![wrong(
+            0,
+            "",
+            format!("cannot be read ({error}): name a job file that is there, or write its keys as flags"),
+        )]
+    })?;
     let mut globals = shared.clone();
     let mut jobs: Vec<Job> = Vec::new();
     // Whether the open section is a job, the globals, or one that was not asked for.
