@@ -114,9 +114,3 @@ fn a_run_that_is_interrupted_prints_what_there_is() {
     assert!(shown.contains("throughput") && !shown.contains("each block came once"), "{shown}");
     assert!(said.contains("the figures are of that time"), "{said}");
 }
-
-#[test]
-fn the_total_stands_first_in_the_reproduction() {
-    let shown = String::from_utf8(line(&folder(), "systems --reproduce").stdout).unwrap();
-    assert!(shown.lines().next().is_some_and(|first| first.contains("figures: ") && first.contains("within 10%")));
-}

@@ -178,11 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_is_a_part_of_one_that_can_be_laid_out() {
+    fn a_file_that_is_no_whole_mib_is_a_part_of_one_that_is() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).into();
         let mut run = RunWords { files: vec![file("f")], size: Some(Bytes(8 << 20)), ..RunWords::default() };
-        assert!(text(&words(&mut run)).ends_with(" --size 64MiB --region 0+8MiB"), "{:?}", run.words);
+        assert!(text(&words(&mut run)).ends_with(" --size 8MiB"), "{:?}", run.words);
+        run.size = Some(Bytes(1536 << 10));
+        assert!(text(&words(&mut run)).ends_with(" --size 2MiB --region 0+1536KiB"), "{:?}", run.words);
         run.size = Some(Bytes(1 << 30));
         assert!(text(&words(&mut run)).ends_with(" --size 1GiB"), "{:?}", run.words);
         run.files.push(file("g"));

@@ -110,6 +110,8 @@ fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
         format!("--rw {rw} makes a call for each trim, which --engine {engine} does not: take --engine pool or sync")
     } else if options.verify {
         format!("--verify checks what was written, and --rw {rw} gives it back: leave --verify out")
+    } else if options.random_readers > 0 {
+        format!("--random-readers would read what --rw {rw} has given back: leave them out")
     } else if options.bssplit.is_some() {
         format!("--bssplit has sizes of reads and of writes, and --rw {rw} trims: leave it out")
     } else if options.layout != Layout::Written {
