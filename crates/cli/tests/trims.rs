@@ -133,6 +133,7 @@ fn what_cannot_trim_says_so_before_anything_is_done() {
         ("run . --rw randtrim --bssplit 4k:8k", "leave it out"),
         ("run . --rw trim --fdatasync 4", "--fdatasync has nothing to make durable"),
         ("run . --rw trim --random-readers 1", "would read what --rw trim has given back"),
+        ("run . --rw randtrim --random-distribution zipf:1.2", "leaves none there"),
         ("run . --rw trim --layout new", "needs one that is there"),
         ("run sim: --rw trim", "a simulated target has no blocks to give back"),
         ("run sim: --rw trim --output s.halfpower", "a study tells of reads and writes"),

@@ -110,6 +110,9 @@ fn gives_back(workload: &Workload) -> Result<(), MeasureError> {
         format!("--rw {rw} makes a call for each trim, which --engine {engine} does not: take --engine pool or sync")
     } else if options.verify {
         format!("--verify checks what was written, and --rw {rw} gives it back: leave --verify out")
+    } else if options.random_distribution != RandomDistribution::Even && *rw != Rw::Trimwrite {
+        let of = options.random_distribution;
+        format!("--random-distribution {of} lets blocks come again, and --rw {rw} leaves none there: leave it out")
     } else if options.random_readers > 0 {
         format!("--random-readers would read what --rw {rw} has given back: leave them out")
     } else if options.bssplit.is_some() {
