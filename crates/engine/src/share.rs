@@ -146,6 +146,7 @@ impl Engine for ShareEngine {
                 Operation::Read => Op::Read,
                 Operation::Write => Op::Write,
                 Operation::Flush => Op::Flush,
+                Operation::Trim => unreachable!("a share is asked for no trims (`share_admits`)"),
             };
             if op == Op::Write {
                 match &self.check {

@@ -32,7 +32,7 @@ pub(super) fn admits(
 
 /// What has no meaning on a share.
 fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
-    let Workload { cache, engine: asked, issuing, options, .. } = workload;
+    let Workload { rw, cache, engine: asked, issuing, options, .. } = workload;
     Some(match options {
         _ if options.kernel.is_some() || *asked == EngineName::Memory => {
             "the kernels of memory reach no share: take `halfpower memory`".to_string()
@@ -42,6 +42,9 @@ fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
                 "--engine {asked} reaches files of this machine, and a share goes through the engine {engine}: leave \
                      it out"
             )
+        }
+        _ if rw.trims() => {
+            format!("--rw {rw}: blocks cannot be given back through a share; name a file or a device of this machine")
         }
         _ if !cache.direct() => format!(
             "--cache {cache}: no page cache of this machine lies before a share that is spoken to without a mount; take \
@@ -108,6 +111,7 @@ mod tests {
         for (workload, word) in [
             (Workload { cache: Cache::Both, ..usual }, "--cache both"),
             (Workload { engine: EngineName::IoUring, ..usual }, "--engine io_uring"),
+            (Workload { rw: Rw::Randtrim, ..usual }, "--rw randtrim"),
             (Workload { engine: EngineName::Nfs, ..usual }, "--engine nfs"),
             (with(WorkloadOptions { layout: Layout::New, ..options }), "--layout new"),
             (with(WorkloadOptions { affinity: Affinity::Interrupt, ..options }), "--affinity interrupt"),
