@@ -15,15 +15,17 @@ pub mod report;
 pub mod run;
 pub mod study;
 pub mod systems;
+pub mod witness;
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use halfpower_measure::{RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, WriteCache};
+use halfpower_measure::{RealTarget, RealTargetOptions, SimulatedTarget, TargetBackend, WitnessedTarget, WriteCache};
 use halfpower_output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, TargetKind};
 use halfpower_spec::{Bytes, Nanos, Switch, Target};
+use halfpower_witness::{Patience, Witness};
 
 use crate::measuring_args::CommonArgs;
 
@@ -74,6 +76,16 @@ pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Resul
         Target::Null => Box::new(RealTarget::null(&wanted)?),
         Target::Path(path) => Box::new(RealTarget::open(path, &wanted)?),
     })
+}
+
+/// The target with the witness at its far end that the flags ask for.
+pub fn with_far_end(target: Box<dyn TargetBackend>, common: &CommonArgs) -> Result<Box<dyn TargetBackend>> {
+    let Some(command) = &common.far_end else { return Ok(target) };
+    if target.environment().capabilities.kind == TargetKind::Simulated {
+        bail!("--far-end: a simulated target has no machine at its far end; leave the flag out");
+    }
+    let witness = Witness::start(command, Patience::default())?;
+    Ok(Box::new(WitnessedTarget::new(target, witness)))
 }
 
 fn spread(target: SimulatedTarget, purpose: &Purpose) -> Result<SimulatedTarget> {

@@ -6,13 +6,16 @@ use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ImportedFile, PlaceIdentity};
+use crate::{FarEndMachine, ImportedFile, PlaceIdentity};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The computer.
     pub machine: Machine,
+    /// The machine at the far end of the path, where a witness there tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<FarEndMachine>,
     /// The file system under the target, where there is one.
     pub filesystem: Option<FileSystem>,
     /// The block device under the target, where there is one.

@@ -6,7 +6,7 @@ use halfpower_spec::{EngineName, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency, Origin};
+use crate::{Anatomy, ByDirection, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Origin};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,9 @@ pub struct Record {
     /// Who else was there.
     #[serde(default)]
     pub noise: Noise,
+    /// What the far end spent; `None` without a witness there, and where it did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<Box<FarEnd>>,
     /// Where the requests' time went, in a pass of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,
@@ -226,6 +229,12 @@ impl Record {
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
         let device = self.noise.device_bytes.filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
+    }
+
+    /// The far end's soaker's account of this pass, brought to `ios` requests of the same kind; `None` without one.
+    pub fn far_soaker_for(&self, ios: u64) -> Option<Soaker> {
+        let soaker = self.far_end.as_ref()?.soaker.clone();
+        Cpu { soaker, ios: self.cpu.ios, ..Cpu::default() }.soaker_for(ios)
     }
 
     /// Random readers beside the workload, together: requests a second of all of them; `None` where there are none.

@@ -322,6 +322,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         origin: None,
     }

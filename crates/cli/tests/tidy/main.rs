@@ -169,7 +169,7 @@ fn nothing_is_left_to_be_done_later() {
 }
 
 /// Which crates a crate may stand on, as ARCHITECTURE.md draws it; a crate may skip levels, never turn back.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("spec", &[]),
     ("text", &["spec"]),
     ("os", &[]),
@@ -180,12 +180,16 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("reproduction", &["model"]),
     ("engine", &["os", "model", "spec"]),
     ("probe", &["record", "spec", "os"]),
-    ("measure", &["engine", "os", "model", "probe", "record", "spec"]),
+    ("witness", &["os", "probe", "record"]),
+    ("measure", &["engine", "os", "model", "probe", "witness", "record", "spec"]),
     ("analyse", &["record", "model", "spec"]),
     ("experiments", &["analyse", "record", "text", "spec"]),
     ("study", &["measure", "record", "analyse", "experiments", "spec"]),
     ("report", &["analyse", "experiments", "record", "model", "text", "spec"]),
-    ("fuzz", &["spec", "record", "dialects", "model", "measure", "probe", "experiments", "report", "os", "cli"]),
+    (
+        "fuzz",
+        &["spec", "record", "dialects", "model", "measure", "probe", "witness", "experiments", "report", "os", "cli"],
+    ),
     (
         "cli",
         &[
@@ -199,6 +203,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "experiments",
             "report",
             "probe",
+            "witness",
             "os",
             "model",
             "reproduction",

@@ -305,6 +305,7 @@ pub fn record() -> Record {
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         origin: None,
     }
