@@ -58,7 +58,7 @@ fn a_run_tells_what_the_far_end_spent() {
 fn a_far_end_that_is_lost_ends_nothing() {
     let folder = with_data();
     // The greeting, five times and a window at rest are eight answers.
-    let told = measured(folder.path(), &format!("{WITNESS} | head -n 8"), &[]);
+    let told = measured(folder.path(), &format!("{WITNESS} | sed -u 8q"), &[]);
     assert!(told["far_end"].is_null() && told["ios"].as_u64() > Some(0));
     let notes = notes(&told);
     let lost = notes.iter().filter(|note| note.contains("the far end is not asked again")).count();
@@ -86,7 +86,7 @@ fn a_far_end_that_is_none_is_refused_before_anything_is_measured() {
 #[test]
 fn a_study_keeps_what_the_far_end_told() {
     let folder = with_data();
-    let far_end = format!("{WITNESS} | head -n 36");
+    let far_end = format!("{WITNESS} | sed -u 36q");
     let words = "study data --bs 4k,64k -o 1 --rw read --experiments sequential --cache both --repeats 3 \
                  --runtime 0.1s --budget 4s --far-end";
     let words: Vec<&str> = words.split_whitespace().chain([far_end.as_str()]).collect();
