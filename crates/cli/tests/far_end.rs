@@ -19,7 +19,7 @@ fn with_data() -> TempDir {
     folder
 }
 
-fn small<'a>(far_end: &'a str) -> Vec<&'a str> {
+fn small(far_end: &str) -> Vec<&str> {
     let words = "run data --runtime 0.3s --rw randread --bs 4k --cache both --far-end";
     words.split(' ').chain([far_end]).collect()
 }
