@@ -16,6 +16,8 @@ mod corroboration;
 mod cost;
 mod direction_stop;
 mod experiment_cells;
+mod far_cell;
+mod far_end;
 mod faults;
 mod findings;
 pub mod fit;
@@ -73,6 +75,8 @@ pub use compare::{
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
+pub use far_cell::{FarCell, FarDisk};
+pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
@@ -165,6 +169,7 @@ pub fn analyse(
         bottleneck: judgement.bottleneck,
         curves,
         limits: fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect(),
+        far_end: far_end::far_end(environment, &walked, &costs, records),
         cost: costs,
         attribution: attribution::attribution(&gathered, &paths),
         advice,

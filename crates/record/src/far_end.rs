@@ -77,6 +77,9 @@ pub struct FarEndMachine {
     pub processes: Vec<String>,
     /// Processors that it kept busy while nothing was asked of it; `None` where that is not known.
     pub idle_cores: Option<f64>,
+    /// Processors that this end kept busy in the same second.
+    #[serde(default)]
+    pub idle_cores_here: Option<f64>,
 }
 
 impl FarEnd {

@@ -6,10 +6,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use halfpower_os::processor::{self, Times};
 use halfpower_os::switched::boot_identity;
-use halfpower_record::{FarEnd, FarEndMachine};
+use halfpower_record::{CpuTimes, FarEnd, FarEndMachine};
 
 use crate::ClockOffset;
+use crate::counters::processors_since;
 use crate::error::{WitnessError, shown};
 use crate::lines::{self, Line};
 use crate::message::{Answer, Bill, Call, Greeting, Reply, Request};
@@ -89,7 +91,9 @@ impl Witness {
         let Answer::Greeting(greeting) = answer else { return Err(witness.garbage(b"something else than a greeting")) };
         witness.machine = machine_of(greeting);
         witness.offset = Some(witness.clock_offset()?);
+        let here = processor::machine();
         witness.machine.idle_cores = witness.idle_cores()?;
+        witness.machine.idle_cores_here = idle_cores_here(&here);
         Ok(witness)
     }
 
@@ -299,9 +303,19 @@ fn listen(output: ChildStdout) -> std::io::Result<Receiver<Arrived>> {
     Ok(replies)
 }
 
+/// Processors that this end kept busy since this reading, by the time that they have counted.
+fn idle_cores_here(then: &[Times]) -> Option<f64> {
+    let spent = processors_since(&processor::machine(), then);
+    let share = |cpu: &CpuTimes| {
+        let busy_ns = cpu.busy_ns() as f64;
+        busy_ns / (busy_ns + cpu.idle_ns as f64 + cpu.steal_ns as f64).max(1.0)
+    };
+    (!spent.is_empty()).then(|| spent.iter().map(share).sum())
+}
+
 fn machine_of(greeting: Greeting) -> FarEndMachine {
     let Greeting { program, boot: theirs, machine, processes, .. } = greeting;
     let ours = boot_identity();
     let is_this_machine = !ours.is_empty() && theirs.as_ref() == Some(&ours);
-    FarEndMachine { machine, program, is_this_machine, processes, idle_cores: None }
+    FarEndMachine { machine, program, is_this_machine, processes, idle_cores: None, idle_cores_here: None }
 }

@@ -8,7 +8,7 @@ use halfpower_analyse::{
 use halfpower_spec::{Bytes, Pattern};
 use halfpower_text::{cache_word, format};
 
-use super::levels;
+use super::{far_end, levels};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
@@ -177,6 +177,7 @@ fn known(bottleneck: &Bottleneck) -> String {
                 }
             }
         }
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => far_end::brief(&bottleneck.stopped_by),
         StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => {
             let near = match ceiling {
                 Ceiling::Bytes => format::mbps(*rate),
