@@ -16,6 +16,8 @@ mod machine;
 mod mount_table;
 mod pcie;
 mod root;
+mod route;
+mod share;
 mod sysfs_path;
 mod target;
 
@@ -58,6 +60,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
     };
     let end = end(root, &mounts, mount, &tops);
     let mut notes: Vec<String> = unknown_end(&end, mount, target).into_iter().collect();
+    notes.extend(mount.and_then(|mount| share::note(root, mount)));
     if tops.len() > 1 {
         let names: Vec<&str> = tops.iter().map(|disk| disk.name.as_str()).collect();
         notes.push(format!("the file system spans {}; only the first is described", names.join(", ")));
@@ -80,7 +83,9 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
 fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> End {
     match mount.map(|mount| mount.kind.as_str()) {
         Some(kind) if IN_MEMORY.contains(&kind) => End::Memory(kind.to_string()),
-        Some(kind) if ON_SERVERS.contains(&kind) => End::Server(kind.to_string()),
+        Some(kind) if ON_SERVERS.contains(&kind) => {
+            End::Server { kind: kind.to_string(), address: mount.and_then(share::address) }
+        }
         _ if tops.is_empty() => End::Unknown,
         _ => End::Disks(Stack::below(root, mounts, tops)),
     }
