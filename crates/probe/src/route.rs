@@ -35,7 +35,8 @@ pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
         return Some(Level { name, source, ..Level::default() });
     }
     let line = megabits * 1e6 / 8.0;
-    let mtu = root.number::<f64>(format!("{folder}/mtu")).filter(|mtu| *mtu > 576.0 && mtu.is_finite()).unwrap_or(1500.0);
+    let mtu =
+        root.number::<f64>(format!("{folder}/mtu")).filter(|mtu| *mtu > 576.0 && mtu.is_finite()).unwrap_or(1500.0);
     let share = payload_share(mtu, address);
     let source = format!(
         "{source}; of that {:.1}% is payload: {} of {} bytes a frame with an MTU of {mtu} over TCP/IPv{}, before the \

@@ -25,9 +25,9 @@ pub(crate) fn note(root: &Root, mount: &Mount) -> Option<String> {
                 .to_string()
         }
         kind => format!(
-            "a program serves it ({}). Direct I/O passes the page cache of this machine; what that program caches, and \
+            "a program serves it{}. Direct I/O passes the page cache of this machine; what that program caches, and \
              where its data lie, is not seen here{}",
-            kind.strip_prefix("fuse.")?,
+            program(kind)?,
             most(mount, "max_read", "a read of it carries")
         ),
     };
@@ -71,6 +71,14 @@ fn nfs(root: &Root, mount: &Mount) -> String {
         "NFS {version}{over}; direct I/O passes the page cache of this machine and not the server's{}{sync}",
         messages(mount)
     )
+}
+
+/// The program of a FUSE mount, as far as its kind names it; `None` of any other kind.
+fn program(kind: &str) -> Option<String> {
+    match kind.strip_prefix("fuse")? {
+        "" => Some(String::new()),
+        name => Some(format!(" ({})", name.strip_prefix('.')?)),
+    }
 }
 
 fn plan9(mount: &Mount) -> String {

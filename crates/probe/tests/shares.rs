@@ -69,6 +69,8 @@ fn other_shares_say_who_answers() {
     assert!(note(&tree, "/host", "0:62").contains("whether the host's answers is the host's setting"));
     let text = note(&tree, "/nine", "0:63");
     assert!(text.contains("9p over virtio;") && text.contains("At most 128KiB is what one message carries"), "{text}");
+    tree.mount("0:65", "/bare", "fuse", "x", "rw");
+    assert!(note(&tree, "/bare", "0:65").contains("a program serves it. Direct I/O"));
     tree.mount("0:64", "/memory", "tmpfs", "tmpfs", "rw");
     assert!(tree.folder("/memory", "0:64").notes.is_empty(), "that is no share");
 }
