@@ -6,7 +6,9 @@ use halfpower_spec::{EngineName, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, ByDirection, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Origin};
+use crate::{
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
+};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,20 +86,6 @@ pub struct Record {
     pub origin: Option<Box<Origin>>,
 }
 
-/// Evidence of others at work while a run was measured, over the span of its processor account. What the system
-/// does not tell is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Noise {
-    /// Time that some task waited for I/O (pressure stall information), in nanoseconds.
-    pub pressure_io_ns: Option<u64>,
-    /// Time that some task waited for a processor, likewise.
-    pub pressure_cpu_ns: Option<u64>,
-    /// Bytes that the device moved, whoever asked.
-    pub device_bytes: Option<u64>,
-    /// Mean frequency of the processors at the end, in MHz.
-    pub cpu_mhz: Option<f64>,
-}
-
 /// Processor time, from before the first submission until nothing was in flight any more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cpu {
@@ -116,32 +104,6 @@ pub struct Cpu {
     pub soaker: Option<Soaker>,
 }
 
-/// One processor's time by kind, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct CpuTimes {
-    /// User mode, nice included.
-    pub user_ns: u64,
-    /// Kernel mode.
-    pub system_ns: u64,
-    /// Hardware interrupts.
-    pub irq_ns: u64,
-    /// Deferred interrupts.
-    pub softirq_ns: u64,
-    /// Taken by the hypervisor.
-    pub steal_ns: u64,
-    /// Idle, waiting for I/O included.
-    pub idle_ns: u64,
-}
-
-/// The soaker's account: idle-priority threads, one a processor, whose lost time is what the machine spent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Soaker {
-    /// Processor time that the soaker did not get during the window, against the idle baseline.
-    pub lost_ns: u64,
-    /// Share of the processors that the soaker got on the idle machine.
-    pub baseline_share: f64,
-}
-
 /// Bytes moved in each step of the window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -149,13 +111,6 @@ pub struct Series {
     pub step_ns: u64,
     /// Bytes completed in each step; a last step that is not whole is left out.
     pub bytes: Vec<u64>,
-}
-
-impl CpuTimes {
-    /// All but idle time and steal.
-    pub fn busy_ns(&self) -> u64 {
-        self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns
-    }
 }
 
 impl Cpu {
