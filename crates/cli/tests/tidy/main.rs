@@ -239,6 +239,7 @@ const WITHOUT_CIRCLES: [&str; 15] = [
     "dialects",
     "engine",
     "experiments",
+    "witness",
     "measure",
     "model",
     "os",
