@@ -110,7 +110,7 @@ pub use warning::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 
-use bottleneck::JudgedStudy;
+use bottleneck::{JudgedStudy, Judgement};
 use path::{MeasuredPath, paths};
 use regime::{Regimes, regimes};
 use summary::summary;
@@ -137,8 +137,7 @@ pub fn analyse(
     let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
     let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
-    let mut judgement = bottleneck::judge(&judged);
-    ladder::with_measured_rate(&mut judgement.ladder, measured);
+    let judgement = judgement(&judged, measured);
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {
         question,
@@ -180,6 +179,13 @@ pub fn analyse(
         beside: beside::beside(records),
         cells,
     }
+}
+
+/// What stops the path, with the rates that experiments saw on its levels.
+fn judgement(judged: &JudgedStudy<'_>, measured: &MeasuredCeilings) -> Judgement {
+    let mut judgement = bottleneck::judge(judged);
+    ladder::with_measured_rate(&mut judgement.ladder, measured);
+    judgement
 }
 
 /// Each path with what bounds its cells.
