@@ -27,6 +27,8 @@ const ABOVE_CEILING: f64 = 1.1;
 const NO_GAIN: f64 = 0.03;
 /// Gain from more threads that is none where the runs do not carry it.
 const SMALL_GAIN: f64 = 0.1;
+/// Share of the time from which on a disk at the far end is busy all along.
+const BUSY_DISK: f64 = 0.95;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 
@@ -75,6 +77,7 @@ fn judge_cell(
     let (level, stopped_by) = at_known_limit(study, path, cell)
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
+        .or_else(|| at_far_end(cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
@@ -185,6 +188,19 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     };
     let share = share.min(1.0);
     Some((LevelId::of(LevelKind::Processor), StoppedBy::FullProcessor { processors_of, processors, share }))
+}
+
+/// The far end's processors, or a disk of it, have nothing left.
+fn at_far_end(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    let far = cell.far_end.as_ref()?;
+    if far.busy_share + far.steal_share >= FULL_CORE {
+        let (processors, share, steal_share) = (far.processors, far.busy_share, far.steal_share);
+        let stopped_by = StoppedBy::FarProcessors { processors, share, steal_share };
+        return Some((LevelId::named("far end's processors", None), stopped_by));
+    }
+    let disk = far.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_DISK)?;
+    let (disk, share) = (disk.name.clone(), disk.busy_share);
+    Some((LevelId::named("far end's disk", None), StoppedBy::FarDisk { disk, share }))
 }
 
 /// More threads bring no more: the device, however busy they are.

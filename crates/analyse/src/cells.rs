@@ -16,7 +16,9 @@ use crate::mean::{quotient, some_mean};
 use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
 use crate::processor_time::Processors;
-use crate::{CellFinding, CellSettings, Interval, LatencySummary, Objection, PathLevel, PathSettings, Unsteady};
+use crate::{
+    CellFinding, CellSettings, FarCell, Interval, LatencySummary, Objection, PathLevel, PathSettings, Unsteady,
+};
 
 /// What makes two runs the same cell, in the order in which cells are listed.
 type Key = (Pattern, Direction, Cache, u32, u64, u32, EngineName);
@@ -143,6 +145,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.span_ns as f64))),
+        far_end: FarCell::of(records),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,

@@ -81,9 +81,11 @@ pub(crate) fn direction_stops(
 
 /// What stands against a judgement. A limit that is known by other means than the cells stands.
 fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
-    use StoppedBy::{FullProcessor, KnownRate, KnownRequests, SharedPath};
+    use StoppedBy::{FarDisk, FarProcessors, FullProcessor, KnownRate, KnownRequests, SharedPath};
     let (stopped_by, more_seconds) = (&bottleneck.stopped_by, headline.more_seconds);
-    if matches!(stopped_by, KnownRate { .. } | KnownRequests { .. } | FullProcessor { .. } | SharedPath { .. }) {
+    let is_known_otherwise = matches!(stopped_by, KnownRate { .. } | KnownRequests { .. } | SharedPath { .. })
+        || matches!(stopped_by, FullProcessor { .. } | FarProcessors { .. } | FarDisk { .. });
+    if is_known_otherwise {
         return None;
     }
     let of_headline = headline.doubts.iter().find_map(|doubt| match *doubt {

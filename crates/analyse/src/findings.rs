@@ -6,7 +6,7 @@ use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CellSettings, FastestCell, Unsteady};
+use crate::{CellSettings, FarCell, FastestCell, Unsteady};
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -238,6 +238,9 @@ pub struct CellFinding {
     pub unseen_us: Option<f64>,
     /// Share of one core charged while it ran; `None` where it is not known.
     pub core_share: Option<f64>,
+    /// What the far end did meanwhile; `None` where no witness told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<FarCell>,
     /// Requests that failed, over all runs.
     pub errors: u64,
     /// Requests that moved fewer bytes than asked, over all runs.

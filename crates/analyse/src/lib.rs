@@ -16,6 +16,8 @@ mod corroboration;
 mod cost;
 mod direction_stop;
 mod experiment_cells;
+mod far_cell;
+mod far_end;
 mod faults;
 mod findings;
 pub mod fit;
@@ -73,6 +75,8 @@ pub use compare::{
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
+pub use far_cell::{FarCell, FarDisk};
+pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
@@ -106,7 +110,7 @@ pub use warning::{Harm, Warning};
 pub use waves::{Waves, waves};
 pub use what_to_set::{HalfPowerSize, Use, UseAdvice, UseRate, WhatToSet};
 
-use bottleneck::JudgedStudy;
+use bottleneck::{JudgedStudy, Judgement};
 use path::{MeasuredPath, paths};
 use regime::{Regimes, regimes};
 use summary::summary;
@@ -133,8 +137,7 @@ pub fn analyse(
     let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
     let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
-    let mut judgement = bottleneck::judge(&judged);
-    ladder::with_measured_rate(&mut judgement.ladder, measured);
+    let judgement = judgement(&judged, measured);
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {
         question,
@@ -165,6 +168,7 @@ pub fn analyse(
         bottleneck: judgement.bottleneck,
         curves,
         limits: fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect(),
+        far_end: far_end::far_end(environment, &walked, &costs, records),
         cost: costs,
         attribution: attribution::attribution(&gathered, &paths),
         advice,
@@ -175,6 +179,13 @@ pub fn analyse(
         beside: beside::beside(records),
         cells,
     }
+}
+
+/// What stops the path, with the rates that experiments saw on its levels.
+fn judgement(judged: &JudgedStudy<'_>, measured: &MeasuredCeilings) -> Judgement {
+    let mut judgement = bottleneck::judge(judged);
+    ladder::with_measured_rate(&mut judgement.ladder, measured);
+    judgement
 }
 
 /// Each path with what bounds its cells.

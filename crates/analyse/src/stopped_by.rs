@@ -79,6 +79,22 @@ pub enum StoppedBy {
         /// Share of their time that is busy.
         share: f64,
     },
+    /// The far end's processors have no time left.
+    FarProcessors {
+        /// How many they are.
+        processors: usize,
+        /// Share of their time that is busy.
+        share: f64,
+        /// Share of their time that a hypervisor takes.
+        steal_share: f64,
+    },
+    /// A disk at the far end has requests in flight all the time.
+    FarDisk {
+        /// Its kernel name.
+        disk: String,
+        /// Share of the time that it is busy.
+        share: f64,
+    },
     /// Cells stand on a rate that nothing advertises.
     Ceiling {
         /// What the ceiling limits.

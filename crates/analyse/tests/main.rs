@@ -4,6 +4,7 @@ mod built;
 mod calibrate;
 mod chosen_peak;
 mod coverage;
+mod far_end;
 mod judgement;
 mod no_witness;
 mod odd_records;

@@ -63,6 +63,14 @@ const STUDY_EXAMPLES: &str = "Examples:
 
 ";
 
+const WITNESS_EXAMPLES: &str =
+    "It answers requests, a line each, until its input ends. It opens no port, writes no file and measures nothing unasked.
+docs/witness.md describes what it tells.
+
+Examples:
+  halfpower study /mnt/share --far-end 'ssh server halfpower witness'
+  halfpower run /mnt/share --far-end 'ssh server halfpower witness --processes smbd'";
+
 const IMPORT_EXAMPLES: &str =
     "What a result does not tell is unknown in the study, and a result that no record can hold is named. Nothing is
 written where a file is broken.
@@ -124,6 +132,9 @@ pub enum Command {
     Import(ImportArgs),
     /// Fit a model to a study file; `study sim:FILE.toml` predicts with it
     Calibrate(CalibrateArgs),
+    /// Account for this machine on behalf of another halfpower (--far-end), over standard input and output
+    #[command(after_help = WITNESS_EXAMPLES)]
+    Witness(WitnessArgs),
     /// Write completions for shells, or man pages, into a folder
     #[command(hide = true)]
     Generate(GenerateArgs),
@@ -147,6 +158,13 @@ pub struct StudyArgs {
     /// Replace the report even if halfpower did not make it; a study is never replaced
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WitnessArgs {
+    /// Tell what processes of these names are charged, such as smbd or nfsd
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub processes: Vec<String>,
 }
 
 #[derive(Debug, Args)]

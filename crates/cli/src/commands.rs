@@ -15,6 +15,7 @@ pub mod report;
 pub mod run;
 pub mod study;
 pub mod systems;
+pub mod witness;
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -22,12 +23,14 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use halfpower_measure::{
-    RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE, WriteCache,
+    RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE, WitnessedTarget,
+    WriteCache,
 };
 use halfpower_output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, TargetKind};
 use halfpower_share::{Access, Credentials};
 use halfpower_spec::{Bytes, Nanos, ShareAddress, Switch, Target};
+use halfpower_witness::{Patience, Witness};
 
 use crate::measuring_args::CommonArgs;
 
@@ -95,6 +98,16 @@ fn usual_silence(target: &Target) -> Nanos {
 pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
     let credentials = Credentials::find(address, credentials)?;
     Ok(Access { credentials, timeout: Duration::from_nanos(silence.0) })
+}
+
+/// The target with the witness at its far end that the flags ask for.
+pub fn with_far_end(target: Box<dyn TargetBackend>, common: &CommonArgs) -> Result<Box<dyn TargetBackend>> {
+    let Some(command) = &common.far_end else { return Ok(target) };
+    if target.environment().capabilities.kind == TargetKind::Simulated {
+        bail!("--far-end: a simulated target has no machine at its far end; leave the flag out");
+    }
+    let witness = Witness::start(command, Patience::default())?;
+    Ok(Box::new(WitnessedTarget::new(target, witness)))
 }
 
 fn spread(target: SimulatedTarget, purpose: &Purpose) -> Result<SimulatedTarget> {

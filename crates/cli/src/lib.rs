@@ -33,7 +33,13 @@ const EXIT_ERROR: u8 = 2;
 /// Carries out the line of these words, the program's own name first; the code to end with.
 pub fn carry_out(words: &[OsString]) -> ExitCode {
     // Whatever the command is: what a killed process left switched stays so no longer than to the next start.
-    halfpower_os::mend_switched().iter().for_each(|sentence| crate::tell::tell!("halfpower: {sentence}"));
+    // But for a witness: it is there to look.
+    let mends = words.get(1).is_none_or(|command| command != "witness");
+    mends
+        .then(halfpower_os::mend_switched)
+        .iter()
+        .flatten()
+        .for_each(|sentence| crate::tell::tell!("halfpower: {sentence}"));
     match outcome(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if commands::output_was_closed(&error) => ExitCode::SUCCESS,
@@ -80,6 +86,7 @@ fn command(command: Command) -> anyhow::Result<()> {
         Command::Import(args) => commands::import::import(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Generate(args) => commands::generate::generate(&args),
+        Command::Witness(args) => commands::witness::witness(&args),
         Command::Systems(args) => commands::systems::systems(&args),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use halfpower_spec::{Bytes, EngineName, IoMem, Nanos};
 
-use crate::values::{engines_of_storage, listed, one_size, parse};
+use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
 /// The flags that study and run share.
 #[derive(Debug, Args)]
@@ -52,6 +52,12 @@ pub struct CommonArgs {
     /// from a question on the terminal. Without a user, a guest signs in.
     #[arg(long, value_name = "FILE")]
     pub credentials: Option<PathBuf>,
+    /// Account for the machine that serves the target too: this command starts `halfpower witness` there
+    ///
+    /// /bin/sh reads the command, so words and quotes are the shell's: --far-end 'ssh server halfpower witness'. It is
+    /// started once, and talks over its standard input and output.
+    #[arg(long, value_name = "COMMAND", value_parser = far_end)]
+    pub far_end: Option<String>,
     /// Seed the offsets, the payload and the order of runs
     #[arg(long, visible_alias = "randseed", default_value_t = 1)]
     pub seed: u64,

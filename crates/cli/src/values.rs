@@ -82,6 +82,18 @@ pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
     format!("{text}us").parse().map_err(|error: ParseError| ParseError { text: text.to_string(), ..error })
 }
 
+/// A command that is not empty.
+pub fn far_end(text: &str) -> Result<String, ParseError> {
+    if text.trim().is_empty() {
+        return Err(ParseError::new(
+            text,
+            0,
+            "name a command that starts a witness, such as 'ssh server halfpower witness'",
+        ));
+    }
+    Ok(text.to_string())
+}
+
 /// A percentile, above 0 and below 100.
 pub fn percentile(text: &str) -> Result<f64, ParseError> {
     match text.trim().trim_start_matches('p').parse::<f64>() {

@@ -47,6 +47,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         lanes: Vec::new(),
         syncs: Default::default(),
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         trims: None,
         origin: None,

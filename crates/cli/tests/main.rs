@@ -8,6 +8,7 @@ mod end_to_end;
 mod experiments;
 mod experiments_cache;
 mod experiments_machines;
+mod far_end;
 mod faults;
 mod first_minute;
 mod flags;

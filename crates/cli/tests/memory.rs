@@ -144,6 +144,7 @@ fn record(run: &Run) -> Record {
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         trims: None,
         origin: None,

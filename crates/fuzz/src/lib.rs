@@ -14,7 +14,7 @@ use std::path::Path;
 
 pub use corpus::{escaped, unescaped};
 use files::{TRACED_DISK, diskspd_results, fio_results, records, sqlio_results, sqlio_trace, study_file, trace_page};
-use lines::{command_line, job_file};
+use lines::{command_line, job_file, witness_replies};
 use texts::{quantity, system, target};
 use tree::{NVME, sysfs};
 
@@ -56,6 +56,7 @@ entries! {
     records, study_json;
     study_file, study_files;
     sysfs, trees;
+    witness_replies, replies;
 }
 
 /// The entry of that name.

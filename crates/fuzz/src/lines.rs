@@ -1,7 +1,10 @@
-//! Feeds command lines and job files to all that reads them.
+//! Feeds command lines, job files and a witness's replies to all that reads them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+
+use halfpower_record::{CpuTimes, FarEnd};
+use halfpower_witness::{Bill, Reply};
 
 /// A command line without the program's name, one word a line.
 pub(crate) fn command_line(bytes: &[u8]) {
@@ -18,4 +21,21 @@ pub(crate) fn job_file(bytes: &[u8]) {
     let path = folder.path().join("fuzzed.fio");
     std::fs::write(&path, bytes).expect("a temporary file");
     halfpower::understand(&[path.into_os_string()]);
+}
+
+/// What a witness at the far end may say, a reply a line.
+///
+/// # Panics
+/// Where what is understood of a reply is not read back the same.
+pub(crate) fn witness_replies(bytes: &[u8]) {
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(reply) = Reply::read(line) else { continue };
+        let written = serde_json::to_vec(&reply).expect("a reply is plain data");
+        assert_eq!(Reply::read(&written).as_ref(), Some(&reply));
+        if let Some(Bill { span_ns, machine, processes, disks, .. }) = reply.bill().cloned() {
+            let end = FarEnd { span_ns, machine, processes, disks, ..FarEnd::default() };
+            let _ = (end.machine_ns(CpuTimes::busy_ns), end.processes_ns());
+            assert!(end.busiest_disk().is_none_or(|(_, share)| (0.0..=1.0).contains(&share)));
+        }
+    }
 }

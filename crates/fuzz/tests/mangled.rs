@@ -182,6 +182,7 @@ entries! {
     records, records_long: 1000;
     study_file, study_file_long: 500;
     sysfs, sysfs_long: 200;
+    witness_replies, witness_replies_long: 4000;
 }
 
 /// What fuzzers have found stays understood or refused.

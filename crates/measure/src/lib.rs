@@ -20,9 +20,11 @@ mod skewed_blocks;
 mod sum;
 mod target_backend;
 mod window;
+mod witnessed;
 
 pub use error::MeasureError;
 pub use measure_run::{measure, measure_until_stopped};
 pub use real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
 pub use simulated::SimulatedTarget;
 pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
+pub use witnessed::WitnessedTarget;

@@ -59,6 +59,7 @@ fn measure_in_pass(
     let mut account = backend.account(pass)?;
     let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
+    spent.notes.iter().for_each(|note| backend.note(note));
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
     let mut sum = Sum::of(&own);
     beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
@@ -101,6 +102,7 @@ fn measure_in_pass(
         harness_ns_per_io,
         cached_bytes,
         noise: spent.noise,
+        far_end: spent.far_end,
         anatomy: spent.anatomy,
         discarded: Vec::new(),
         origin: None,

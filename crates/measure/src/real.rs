@@ -17,7 +17,6 @@ mod member;
 mod members;
 mod memory_budget;
 mod memory_lanes;
-mod noise;
 mod options;
 mod page_cache;
 mod run_volume;

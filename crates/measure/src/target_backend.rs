@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, Errno};
-use halfpower_record::{Anatomy, Cpu, Environment, LaneRecord, LaneRole, Noise};
+use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -61,6 +61,10 @@ pub struct Spent {
     pub cpu: Cpu,
     /// Who else was there.
     pub noise: Noise,
+    /// What the far end spent, where a witness there tells.
+    pub far_end: Option<Box<FarEnd>>,
+    /// What was learnt meanwhile, for the environment's notes.
+    pub notes: Vec<String>,
     /// Where the requests' time went, where that was traced.
     pub anatomy: Option<Anatomy>,
     /// What was read beside the workload inside its engine, and not by a lane.

@@ -125,6 +125,18 @@ pub fn charged_to_this_thread_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Processor time charged to another process so far, all its threads, those that have ended too, in nanoseconds; `None`
+/// where there is no process of that number.
+pub fn charged_to_process_ns(process: u32) -> Option<u64> {
+    let number = libc::pid_t::try_from(process).ok()?;
+    let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+    // SAFETY: both places are valid for the calls, and a process that is not there is an error.
+    let refused = unsafe {
+        libc::clock_getcpuclockid(number, &raw mut clock) != 0 || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    (!refused).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// A step of a soaking thread that takes longer than this was not its own: an interrupt, another task or the
 /// hypervisor came in between. A step of its own takes some tens of nanoseconds, with its bookkeeping below 500.
 const INTRUSION_NS: u64 = 1_000;

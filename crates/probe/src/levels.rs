@@ -3,6 +3,7 @@
 //! A stack of disks enters, [`Level`]s leave. Disks side by side are one level whose figure is the sum over what
 //! they do not share; what they do share is a level of its own where it is narrower than the sum.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use halfpower_record::Level;
@@ -16,6 +17,7 @@ use crate::device::transport;
 use crate::link;
 use crate::machine::virtual_machine;
 use crate::pcie;
+use crate::route::network_level;
 use crate::sysfs_path::{Link, ways};
 use halfpower_os::mounts::Mount;
 
@@ -31,7 +33,12 @@ pub(crate) enum End {
     /// Memory: the file system of this kind keeps its files there.
     Memory(String),
     /// A server, over the network: the file system of this kind.
-    Server(String),
+    Server {
+        /// The kind.
+        kind: String,
+        /// The server's address, where the mount names it.
+        address: Option<IpAddr>,
+    },
     /// Nothing that can be told.
     Unknown,
 }
@@ -59,8 +66,11 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
     };
     match end {
         End::Disks(stack) => levels.extend(disk_levels(root, mounts, stack)),
-        End::Server(kind) => {
-            levels.extend(side_by_side(root, vec![link::network(root)], false));
+        End::Server { kind, address } => {
+            match address.and_then(|address| network_level(root, address)) {
+                Some(level) => levels.push(level),
+                None => levels.extend(side_by_side(root, vec![link::network(root)], false)),
+            }
             levels.push(unknown("server", format!("a server of {kind} advertises no speed")));
         }
         End::Unknown => {

@@ -17,6 +17,8 @@ mod mount_table;
 mod pcie;
 mod root;
 mod route;
+mod served_share;
+mod share;
 mod sysfs_path;
 mod target;
 
@@ -34,7 +36,7 @@ pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
 pub use root::Root;
-pub use route::{ServedShare, probe_share};
+pub use served_share::{ServedShare, probe_share};
 pub use target::{ProbeError, TargetIdentity};
 
 /// File systems that keep their files in memory.
@@ -60,6 +62,7 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
     };
     let end = end(root, &mounts, mount, &tops);
     let mut notes: Vec<String> = unknown_end(&end, mount, target).into_iter().collect();
+    notes.extend(mount.and_then(|mount| share::note(root, mount)));
     if tops.len() > 1 {
         let names: Vec<&str> = tops.iter().map(|disk| disk.name.as_str()).collect();
         notes.push(format!("the file system spans {}; only the first is described", names.join(", ")));
@@ -82,7 +85,9 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
 fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> End {
     match mount.map(|mount| mount.kind.as_str()) {
         Some(kind) if IN_MEMORY.contains(&kind) => End::Memory(kind.to_string()),
-        Some(kind) if ON_SERVERS.contains(&kind) => End::Server(kind.to_string()),
+        Some(kind) if ON_SERVERS.contains(&kind) => {
+            End::Server { kind: kind.to_string(), address: mount.and_then(share::address) }
+        }
         _ if tops.is_empty() => End::Unknown,
         _ => End::Disks(Stack::below(root, mounts, tops)),
     }

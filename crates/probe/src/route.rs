@@ -1,110 +1,98 @@
-//! Describes a share on a file server: the way to the server, and what its network card advertises.
+//! Finds the interface by which an address is reached, and what of its speed is payload.
+//!
+//! Routes are those of the kernel's main tables, /proc/net/route and /proc/net/ipv6_route; rules of policy routing are not
+//! looked at.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use halfpower_record::{Environment, Level, MemberIdentity, PlaceIdentity};
+use halfpower_record::Level;
 use halfpower_spec::Rate;
 
-use crate::identity::machine_place;
-use crate::levels::{End, levels};
+use crate::Root;
 use crate::machine::virtual_machine;
-use crate::mount_table;
-use crate::{Root, probe_machine};
 
-/// Bytes around the packets of Ethernet: preamble, head, checksum and the gap behind (IEEE 802.3).
-const FRAME_BYTES: f64 = 38.0;
-/// Bytes of TCP's head with time stamps (RFC 9293, RFC 7323), and of IP's.
-const TCP_BYTES: f64 = 32.0;
-const IPV4_BYTES: f64 = 20.0;
-const IPV6_BYTES: f64 = 40.0;
+/// Bytes around each Ethernet frame's payload: preamble 8, header 14, check 4, gap 12 (IEEE 802.3, 3.1 and 4.4.2).
+const ETHERNET: f64 = 38.0;
+/// TCP's header with time stamps, as Linux sends it (RFC 9293, RFC 7323).
+const TCP: f64 = 32.0;
+const IPV4: f64 = 20.0;
+const IPV6: f64 = 40.0;
 
-/// Name of the last level of a share, where the network before it has a known limit.
-const SERVER: &str = "file server";
-/// The same where it has none.
-const NETWORK_OR_SERVER: &str = "network or file server";
-
-/// A share that is reached without a mount.
-#[derive(Debug, Clone)]
-pub struct ServedShare {
-    /// Its address without a user.
-    pub address: String,
-    /// What is spoken, such as SMB.
-    pub protocol: &'static str,
-    /// Where the server is.
-    pub server: Option<SocketAddr>,
-    /// What both sides agreed on.
-    pub facts: String,
-}
-
-/// The place that a share is: this machine, the network, the server.
-pub fn probe_share(root: &Root, share: &ServedShare) -> Environment {
-    let mounts = mount_table::mounts(root);
-    let mut levels = levels(root, &mounts, &End::Server(share.protocol.to_string()));
-    if let Some(server) = share.server {
-        levels.iter_mut().filter(|level| level.name == "network").for_each(|level| *level = network(root, server.ip()));
-    }
-    // What stops requests at their far end cannot be told apart from here, unless the network has a limit that is known.
-    let is_known = levels.iter().any(|level| level.name == "network" && level.pap.is_some());
-    if let Some(server) = levels.last_mut() {
-        server.name = if is_known { SERVER } else { NETWORK_OR_SERVER }.to_string();
-    }
-    let member = MemberIdentity { path: share.address.clone(), device: None, filesystem: None };
-    Environment {
-        machine: probe_machine(root),
-        levels,
-        notes: vec![format!("the share was spoken to without a mount: {}", share.facts)],
-        place: PlaceIdentity { members: vec![member], ..machine_place(root) },
-        ..Environment::default()
-    }
-}
-
-/// The card that the way to the server goes through, and how much of its speed is payload.
-fn network(root: &Root, server: IpAddr) -> Level {
-    let unknown = |source: String| Level { name: "network".to_string(), source, ..Level::default() };
-    let Some(card) = card(root, server) else {
-        return unknown("the card towards the server is not known".to_string());
-    };
-    if card == "lo" {
-        return unknown("the server is on this machine, and the loopback interface has no speed".to_string());
-    }
+/// The level of the network towards `address`; `None` where no route to it is known.
+pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
+    let card = interface_to(root, address)?;
+    let name = "network".to_string();
     let folder = format!("sys/class/net/{card}");
-    let megabits = root.number::<f64>(format!("{folder}/speed")).filter(|speed| *speed > 0.0);
-    let Some(megabits) = megabits else { return unknown(format!("{card}, which does not tell its speed")) };
-    if !root.exists(format!("{folder}/device")) {
-        return unknown(format!("{card} names {megabits} Mbit/s, which is no ceiling: it is no card, but software"));
-    }
+    let is_card = root.exists(format!("{folder}/device")) || root.exists(format!("{folder}/bonding"));
+    let speed = root.number::<f64>(format!("{folder}/speed")).filter(|speed| (1.0..1e9).contains(speed) && is_card);
+    let Some(megabits) = speed else {
+        let source = format!("{address} is reached by {card}, which tells no speed of a line");
+        return Some(Level { name, source, ..Level::default() });
+    };
+    let source = format!("{address} is reached by {card} at {megabits} Mbit/s");
     if let Some(guest) = virtual_machine(root) {
-        return unknown(format!("{card} names {megabits} Mbit/s, which is no ceiling: a {guest} may name any figure"));
+        let source = format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
+        return Some(Level { name, source, ..Level::default() });
     }
-    let mtu = root.number::<f64>(format!("{folder}/mtu")).unwrap_or(1500.0);
-    let head = TCP_BYTES + if server.is_ipv4() { IPV4_BYTES } else { IPV6_BYTES };
-    let (payload, frame) = (mtu - head, mtu + FRAME_BYTES);
-    let rate = megabits * 1e6 / 8.0;
-    Level {
-        pap: Some(Rate(rate)),
-        attainable: (payload > 0.0).then_some(Rate(rate * payload / frame)),
-        ..unknown(format!("{card} at {megabits} Mbit/s, on which {payload} of {frame} bytes are payload of TCP"))
+    let line = megabits * 1e6 / 8.0;
+    let mtu =
+        root.number::<f64>(format!("{folder}/mtu")).filter(|mtu| *mtu > 576.0 && mtu.is_finite()).unwrap_or(1500.0);
+    let share = payload_share(mtu, address);
+    let source = format!(
+        "{source}; of that {:.1}% is payload: {} of {} bytes a frame with an MTU of {mtu} over TCP/IPv{}, before the \
+         headers of the file protocol",
+        share * 100.0,
+        mtu - headers(address),
+        mtu + ETHERNET,
+        if address.is_ipv4() { 4 } else { 6 }
+    );
+    Some(Level { name, pap: Some(Rate(line)), attainable: Some(Rate(line * share)), source, ..Level::default() })
+}
+
+fn headers(address: IpAddr) -> f64 {
+    TCP + if address.is_ipv4() { IPV4 } else { IPV6 }
+}
+
+/// What of the line is payload of full frames.
+fn payload_share(mtu: f64, address: IpAddr) -> f64 {
+    (mtu - headers(address)) / (mtu + ETHERNET)
+}
+
+/// The interface of the most specific route; of equal ones the cheapest.
+fn interface_to(root: &Root, address: IpAddr) -> Option<String> {
+    match address {
+        address if address.is_loopback() => Some("lo".to_string()),
+        IpAddr::V4(address) => ipv4_interface(&root.text("proc/net/route")?, address),
+        IpAddr::V6(address) => ipv6_interface(&root.text("proc/net/ipv6_route")?, address),
     }
 }
 
-/// The name of the card that packets to `server` leave through.
-fn card(root: &Root, server: IpAddr) -> Option<String> {
-    if server.is_loopback() {
-        return Some("lo".to_string());
-    }
-    let IpAddr::V4(server) = server else { return None };
-    longest_match(&root.text("proc/net/route")?, server)
-}
-
-/// The card of the narrowest route of `/proc/net/route` that holds `server`.
-fn longest_match(table: &str, server: Ipv4Addr) -> Option<String> {
-    let routes = table.lines().skip(1).filter_map(|line| {
+/// Lines of name, destination, gateway, flags, two counters, metric and mask; numbers are in hex, as they lie in memory.
+fn ipv4_interface(text: &str, address: Ipv4Addr) -> Option<String> {
+    let address = u32::from(address);
+    let route = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let number = |at: usize| u32::from_str_radix(fields.get(at)?, 16).ok().map(u32::from_be);
-        let (network, mask) = (number(1)?, number(7)?);
-        (u32::from(server) & mask == network).then(|| (mask.count_ones(), fields[0].to_string()))
-    });
-    routes.max_by_key(|(bits, _)| *bits).map(|(_, card)| card)
+        let number = |field: usize| Some(u32::from_be(u32::from_str_radix(fields.get(field)?, 16).ok()?));
+        let (destination, mask) = (number(1)?, number(7)?);
+        let metric: u32 = fields.get(6)?.parse().ok()?;
+        (address & mask == destination).then(|| (mask.leading_ones(), u32::MAX - metric, fields[0].to_string()))
+    };
+    text.lines().filter_map(route).max().map(|(_, _, name)| name)
+}
+
+/// Lines of destination and its length, source and its length, gateway, metric, two counters, flags and name, in hex.
+fn ipv6_interface(text: &str, address: Ipv6Addr) -> Option<String> {
+    let address = u128::from(address);
+    let route = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let destination = u128::from_str_radix(fields.first()?, 16).ok()?;
+        let length = u32::from_str_radix(fields.get(1)?, 16).ok().filter(|length| *length <= 128)?;
+        let metric = u32::from_str_radix(fields.get(5)?, 16).ok()?;
+        let mask = if length == 0 { 0 } else { u128::MAX << (128 - length) };
+        let name = fields.get(9).filter(|_| address & mask == destination)?;
+        Some((length, u32::MAX - metric, (*name).to_string()))
+    };
+    text.lines().filter_map(route).max().map(|(_, _, name)| name)
 }
 
 #[cfg(test)]
@@ -112,14 +100,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_narrowest_route_tells_the_card() {
-        let table = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
-                     eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
-                     wire\t00004D0A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n";
-        if cfg!(target_endian = "little") {
-            assert_eq!(longest_match(table, Ipv4Addr::new(10, 77, 0, 2)).as_deref(), Some("wire"));
-            assert_eq!(longest_match(table, Ipv4Addr::new(8, 8, 8, 8)).as_deref(), Some("eth0"));
-        }
-        assert_eq!(longest_match("Iface\n", Ipv4Addr::LOCALHOST), None);
+    fn the_most_specific_route_decides() {
+        let table = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n\
+            eth0\t00000000\t0100A8C0\t0003\t0\t0\t100\t00000000\n\
+            wlan0\t00000000\t0100A8C0\t0003\t0\t0\t600\t00000000\n\
+            eth1\t0000000A\t00000000\t0001\t0\t0\t0\t000000FF\n\
+            eth2\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\n";
+        let to = |address: [u8; 4]| ipv4_interface(table, address.into());
+        assert_eq!(to([10, 0, 2, 9]).as_deref(), Some("eth2"));
+        assert_eq!(to([10, 9, 2, 9]).as_deref(), Some("eth1"));
+        assert_eq!(to([192, 168, 7, 7]).as_deref(), Some("eth0"), "the cheaper of two");
+        assert_eq!(ipv4_interface("", [10, 0, 0, 1].into()), None);
+        let table = "fd000000000000000000000000000000 08 0 00 0 00000100 1 0 00000001 eth6\n\
+            00000000000000000000000000000000 00 0 00 0 00000400 1 0 00000003 eth0\nodd\n";
+        let to = |address: &str| ipv6_interface(table, address.parse().unwrap());
+        assert_eq!((to("fd00::1").as_deref(), to("2001:db8::1").as_deref()), (Some("eth6"), Some("eth0")));
+    }
+
+    #[test]
+    fn payload_is_what_headers_leave() {
+        let share = |mtu, address: &str| payload_share(mtu, address.parse().unwrap());
+        assert!((share(1500.0, "10.0.0.1") - 1448.0 / 1538.0).abs() < 1e-9);
+        assert!((share(9000.0, "fd00::1") - 8928.0 / 9038.0).abs() < 1e-9);
     }
 }

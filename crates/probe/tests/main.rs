@@ -3,5 +3,6 @@
 mod interrupts;
 mod links;
 mod live;
+mod shares;
 mod stacks;
 mod tree;

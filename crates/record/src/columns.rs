@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use halfpower_spec::Direction;
 
-use crate::{CpuTimes, Record, Side, Unknown};
+use crate::{CpuTimes, FarEnd, Record, Side, Unknown};
 
 /// Names that columns had in layout 1, each with its name since.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
@@ -102,6 +102,34 @@ pub const COLUMNS: &[Column] = &[
     real("soaker_baseline_share", |r| {
         r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| Value::Real(soaker.baseline_share))
     }),
+    integer("far_end_span_ns", |r| far_end(r, |end| whole(end.span_ns))),
+    integer("far_end_busy_ns", |r| far_machine(r, CpuTimes::busy_ns)),
+    integer("far_end_user_ns", |r| far_machine(r, |cpu| cpu.user_ns)),
+    integer("far_end_system_ns", |r| far_machine(r, |cpu| cpu.system_ns)),
+    integer("far_end_irq_ns", |r| far_machine(r, |cpu| cpu.irq_ns)),
+    integer("far_end_softirq_ns", |r| far_machine(r, |cpu| cpu.softirq_ns)),
+    integer("far_end_steal_ns", |r| far_machine(r, |cpu| cpu.steal_ns)),
+    integer("far_end_idle_ns", |r| far_machine(r, |cpu| cpu.idle_ns)),
+    integer("far_end_soaker_lost_ns", |r| {
+        far_end(r, |end| end.soaker.as_ref().map_or(Value::Null, |soaker| whole(soaker.lost_ns)))
+    }),
+    integer("far_end_processes_ns", |r| far_end(r, |end| end.processes_ns().map_or(Value::Null, whole))),
+    integer("far_end_read_bytes", |r| far_sum(r, |end| end.disks.iter().map(|disk| disk.read_bytes).collect())),
+    integer("far_end_written_bytes", |r| far_sum(r, |end| end.disks.iter().map(|disk| disk.written_bytes).collect())),
+    text("far_end_busiest_disk", |r| {
+        far_end(r, |end| end.busiest_disk().map_or(Value::Null, |(disk, _)| word(&disk.name)))
+    }),
+    real("far_end_busiest_disk_share", |r| {
+        far_end(r, |end| end.busiest_disk().map_or(Value::Null, |(_, share)| Value::Real(share)))
+    }),
+    integer("far_end_received_bytes", |r| {
+        far_sum(r, |end| end.interfaces.iter().map(|interface| interface.received_bytes).collect())
+    }),
+    integer("far_end_sent_bytes", |r| {
+        far_sum(r, |end| end.interfaces.iter().map(|interface| interface.sent_bytes).collect())
+    }),
+    integer("far_end_clock_offset_ns", |r| far_end(r, |end| Value::Integer(end.clock_offset_ns))),
+    integer("far_end_clock_offset_reach_ns", |r| far_end(r, |end| whole(end.clock_offset_reach_ns))),
     real("harness_ns_per_io", |r| of_ours(r, || Value::Real(r.harness_ns_per_io))),
 ];
 
@@ -157,6 +185,19 @@ fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
         true => Value::Null,
         false => whole(record.cpu.machine.iter().map(part).sum()),
     }
+}
+
+/// A figure of the far end; null where it did not tell.
+fn far_end(record: &Record, figure: fn(&FarEnd) -> Value) -> Value {
+    record.far_end.as_ref().map_or(Value::Null, |end| figure(end))
+}
+
+fn far_machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
+    record.far_end.as_ref().map_or(Value::Null, |end| whole(end.machine_ns(part)))
+}
+
+fn far_sum(record: &Record, parts: fn(&FarEnd) -> Vec<u64>) -> Value {
+    record.far_end.as_ref().map_or(Value::Null, |end| whole(parts(end).into_iter().fold(0, u64::saturating_add)))
 }
 
 /// A figure of one direction; null where the workload does not go that way.

@@ -6,7 +6,10 @@ use halfpower_spec::{EngineName, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Anatomy, ByDirection, DiscardedWindow, LaneRecord, LaneRole, Latency, Origin, Trims};
+use crate::{
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
+    Trims,
+};
 
 /// One run: what was asked, and what it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +76,9 @@ pub struct Record {
     /// Who else was there.
     #[serde(default)]
     pub noise: Noise,
+    /// What the far end spent; `None` without a witness there, and where it did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<Box<FarEnd>>,
     /// Where the requests' time went, in a pass of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,
@@ -82,20 +88,6 @@ pub struct Record {
     /// Where it comes from; `None` for what halfpower measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
-}
-
-/// Evidence of others at work while a run was measured, over the span of its processor account. What the system
-/// does not tell is `None`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Noise {
-    /// Time that some task waited for I/O (pressure stall information), in nanoseconds.
-    pub pressure_io_ns: Option<u64>,
-    /// Time that some task waited for a processor, likewise.
-    pub pressure_cpu_ns: Option<u64>,
-    /// Bytes that the device moved, whoever asked.
-    pub device_bytes: Option<u64>,
-    /// Mean frequency of the processors at the end, in MHz.
-    pub cpu_mhz: Option<f64>,
 }
 
 /// Processor time, from before the first submission until nothing was in flight any more.
@@ -116,32 +108,6 @@ pub struct Cpu {
     pub soaker: Option<Soaker>,
 }
 
-/// One processor's time by kind, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct CpuTimes {
-    /// User mode, nice included.
-    pub user_ns: u64,
-    /// Kernel mode.
-    pub system_ns: u64,
-    /// Hardware interrupts.
-    pub irq_ns: u64,
-    /// Deferred interrupts.
-    pub softirq_ns: u64,
-    /// Taken by the hypervisor.
-    pub steal_ns: u64,
-    /// Idle, waiting for I/O included.
-    pub idle_ns: u64,
-}
-
-/// The soaker's account: idle-priority threads, one a processor, whose lost time is what the machine spent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Soaker {
-    /// Processor time that the soaker did not get during the window, against the idle baseline.
-    pub lost_ns: u64,
-    /// Share of the processors that the soaker got on the idle machine.
-    pub baseline_share: f64,
-}
-
 /// Bytes moved in each step of the window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -149,13 +115,6 @@ pub struct Series {
     pub step_ns: u64,
     /// Bytes completed in each step; a last step that is not whole is left out.
     pub bytes: Vec<u64>,
-}
-
-impl CpuTimes {
-    /// All but idle time and steal.
-    pub fn busy_ns(&self) -> u64 {
-        self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns
-    }
 }
 
 impl Cpu {
@@ -229,6 +188,12 @@ impl Record {
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
         let device = self.noise.device_bytes.filter(|_| known)?;
         Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
+    }
+
+    /// The far end's soaker's account of this pass, brought to `ios` requests of the same kind; `None` without one.
+    pub fn far_soaker_for(&self, ios: u64) -> Option<Soaker> {
+        let soaker = self.far_end.as_ref()?.soaker.clone();
+        Cpu { soaker, ios: self.cpu.ios, ..Cpu::default() }.soaker_for(ios)
     }
 
     /// Random readers beside the workload, together: requests a second of all of them; `None` where there are none.

@@ -1,6 +1,8 @@
 //! Writes findings and comparisons for other programs: JSON with stable codes beside the texts.
 
 mod comparison;
+mod far_end;
+mod machine_time;
 mod run;
 mod schema;
 mod study;

@@ -1,5 +1,7 @@
 //! Tells what one run gave, as a block of text for people.
 
+mod far_end;
+
 use std::io::{self, Write};
 
 use halfpower_record::{LaneRole, Latency, Record, Side};
@@ -60,6 +62,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     row(out, "depth", &depth(record))?;
     row(out, "processor", &processor(record))?;
     row(out, "machine", &machine(record))?;
+    far_end::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
     row(out, "errors", &errors(record))?;
     if workload.options.verify {
         row(out, "verified", &verified(record))?;

@@ -3,12 +3,14 @@
 //! The first screen has the state of the study, the two worst warnings, and three short sections: how fast, what stops
 //! it, what to set. What is behind them (path, charts, half power, cost, experiments) is printed when asked for.
 
+mod both_ends;
 mod chart;
 mod columns;
 mod first;
 mod header;
 mod screen;
 mod sections;
+mod table;
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -6,6 +6,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod compare_notes;
+pub(crate) mod far_end;
 pub(crate) mod faults;
 pub(crate) mod first_screen;
 pub(crate) mod issuing;

@@ -118,6 +118,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         noise: Noise::default(),
         anatomy: None,
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         trims: None,
         origin: None,

@@ -87,6 +87,7 @@ fn suffix(args: &PlanArgs) -> String {
     let common = &args.question.common;
     let mut suffix = String::new();
     common.size.iter().for_each(|size| suffix += &format!(" --size {size}"));
+    common.far_end.iter().for_each(|command| suffix += &format!(" --far-end {}", quoted(command)));
     suffix += if common.spread { " --spread" } else { "" };
     args.output.iter().for_each(|path| suffix += &format!(" --output {}", quoted(&path.display().to_string())));
     common.timeout.iter().for_each(|timeout| suffix += &format!(" --timeout {timeout}"));

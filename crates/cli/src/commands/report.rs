@@ -28,7 +28,9 @@ pub struct Analysed {
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
         let records = file.records()?;
-        let environment = Environment { left_out: file.left_out(), notes: file.notes(), ..file.environment().clone() };
+        let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
+        let (left_out, notes) = (file.left_out(), file.notes());
+        let environment = Environment { left_out, notes, far_end, ..file.environment().clone() };
         let mut findings = halfpower_experiments::analyse(file.question(), &environment, &records);
         if let Some(share) = halfpower_study::unfinished_share(file)? {
             findings = findings.cut_short(share);

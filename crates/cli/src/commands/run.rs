@@ -8,7 +8,7 @@ use halfpower_record::{Environment, Record, StudyFile};
 use halfpower_spec::{Pass, Run, Target};
 
 use super::question::canonical;
-use super::{Purpose, backend, outcome, switched_write_cache, to_output};
+use super::{Purpose, backend, outcome, switched_write_cache, to_output, with_far_end};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 use crate::run_progress::RunProgress;
 
@@ -62,8 +62,9 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
     }
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
-    let mut backend = backend(&target, &args.common, &purpose)?;
+    let backend = backend(&target, &args.common, &purpose)?;
     backend.admits(&workload)?;
+    let mut backend = with_far_end(backend, &args.common)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
     let seed = args.common.seed;
@@ -77,6 +78,9 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
     if args.soaker {
         let beside_soaker = halfpower_measure::measure(backend.as_mut(), &Run { pass: Pass::Soaker, ..run }, stop)?;
         record.cpu.soaker = beside_soaker.cpu.soaker_for(record.cpu.ios);
+        if let Some(far_end) = &mut record.far_end {
+            far_end.soaker = beside_soaker.far_soaker_for(record.cpu.ios);
+        }
     }
     if let Some(file) = &mut file {
         let Environment { capabilities, left_out, .. } = file.environment().clone();

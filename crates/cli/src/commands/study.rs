@@ -13,7 +13,7 @@ use halfpower_study::Ending;
 
 use super::question::{check_cells, open_target, question, without_direct};
 use super::report::Analysed;
-use super::{destination, outcome, switched_write_cache, to_output};
+use super::{destination, outcome, switched_write_cache, to_output, with_far_end};
 use crate::args::StudyArgs;
 use crate::progress::Progress;
 
@@ -22,7 +22,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
     let mut question = as_begun(question(&args.question)?, args, &output)?;
     let report = report_beside(args, &output)?;
-    let mut backend = open_target(&args.question, &question)?;
+    let backend = open_target(&args.question, &question)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let earlier =
@@ -32,6 +32,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     {
         return tell(args, file, &report, Some(Repeated::of(file, began_unix_ms)));
     }
+    let mut backend = with_far_end(backend, &args.question.common)?;
     let _write_cache = switched_write_cache(backend.as_mut(), question.write_cache)?;
     let mut file = match earlier {
         Some(file) => resumed(file, backend.as_mut(), &stop)?,

@@ -1,19 +1,16 @@
 //! Accounts for what a run cost the processors: charged, spent by the machine, and lost by the soaker.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use halfpower_os::processor::{self, Baseline, Charged, SoakerReading, Times};
+use halfpower_os::processor::{self, Charged, Times};
 use halfpower_os::trace::{self, Tracer};
-use halfpower_record::{Anatomy, Cpu, CpuTimes, Soaker};
+use halfpower_record::{Anatomy, Cpu};
 use halfpower_spec::Pass;
+use halfpower_witness::{NoiseProbe, NoiseSnapshot, Soaking, processors_since};
 
-use super::noise::{NoiseProbe, NoiseSnapshot};
 use crate::target_backend::{Account, Spent};
 use crate::{MeasureError, anatomy};
-
-/// How long the soaker runs alone before a run, to learn what the idle machine leaves it.
-const BASELINE: Duration = Duration::from_millis(150);
 
 /// The account of a real machine.
 pub(crate) struct MachineAccount {
@@ -53,13 +50,6 @@ struct Tracing {
     tracer: Tracer,
     /// The threads that may submit: those that were there when the run began, or when it ended.
     threads: BTreeSet<u32>,
-}
-
-/// The soaker's side of it.
-struct Soaking {
-    soaker: processor::Soaker,
-    idle: Baseline,
-    begun: SoakerReading,
 }
 
 impl MachineAccount {
@@ -105,31 +95,12 @@ impl Tracing {
     }
 }
 
-impl Soaking {
-    fn new() -> std::io::Result<Self> {
-        let soaker = processor::Soaker::start()?;
-        // The threads take a moment to be moved to their processors; the baseline begins after it.
-        std::thread::sleep(BASELINE / 10);
-        let first = soaker.read();
-        std::thread::sleep(BASELINE);
-        let begun = soaker.read();
-        Ok(Self { idle: begun.baseline_since(&first), begun, soaker })
-    }
-
-    /// Time lost since it began, and the time its own threads were charged in the while.
-    fn lost(&self) -> (Soaker, u64) {
-        let now = self.soaker.read();
-        let lost_ns = now.lost_ns_since(&self.begun, &self.idle).max(0.0) as u64;
-        (Soaker { lost_ns, baseline_share: self.idle.share }, now.threads_ns - self.begun.threads_ns)
-    }
-}
-
 impl Account for MachineAccount {
     fn begin(&mut self) {
         self.sight = self.witness.look();
         self.machine = processor::machine();
         if let Some(soaking) = &mut self.soaking {
-            soaking.begun = soaking.soaker.read();
+            soaking.begin();
         }
         if let Some(tracing) = &mut self.tracing {
             tracing.begin();
@@ -152,22 +123,11 @@ impl Account for MachineAccount {
             span_ns,
             user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
             system_ns: charged.system_ns - self.charged.system_ns,
-            machine: machine.iter().zip(&self.machine).map(|(now, then)| since(now, then)).collect(),
+            machine: processors_since(&machine, &self.machine),
             soaker: soaked.map(|(account, _)| account),
             ..Cpu::default()
         };
         let noise = self.witness.between(&self.sight, &self.witness.look());
         Spent { cpu, noise, anatomy: self.tracing.as_ref().map(Tracing::anatomy), ..Spent::default() }
-    }
-}
-
-fn since(now: &Times, then: &Times) -> CpuTimes {
-    CpuTimes {
-        user_ns: now.user_ns.saturating_sub(then.user_ns),
-        system_ns: now.system_ns.saturating_sub(then.system_ns),
-        irq_ns: now.irq_ns.saturating_sub(then.irq_ns),
-        softirq_ns: now.softirq_ns.saturating_sub(then.softirq_ns),
-        steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
-        idle_ns: now.idle_ns.saturating_sub(then.idle_ns),
     }
 }

@@ -78,6 +78,7 @@ pub fn record(number: u32) -> Record {
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,
         by_direction: None,
+        far_end: None,
         discarded: Vec::new(),
         trims: None,
         origin: None,

@@ -1,6 +1,8 @@
 //! Shows the constants of each path as tables: half power, limits and processor cost.
 
-use halfpower_analyse::{Attribution, Bound, CellFinding, Cost, Curve, Findings, Interval, Limits};
+use halfpower_analyse::{
+    Attribution, Bound, CellFinding, Cost, CostLine, Curve, FarEndFinding, Findings, Interval, Limits,
+};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
@@ -21,6 +23,7 @@ pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
         (half_power(&findings.curves))
         (limits(&findings.limits))
         (cost(&findings.cost))
+        (findings.far_end.as_ref().map(both_ends).unwrap_or_default())
         (attribution(&findings.attribution, &findings.cells))
     };
     Some(Fold::new("tables", "Tables", "half power, limits, processor cost", body))
@@ -154,6 +157,39 @@ fn cost(costs: &[Cost]) -> Markup {
         }
     };
     html! { @if !costs.is_empty() { (wide_table("What it costs the processor", &columns, body)) } }
+}
+
+/// Both ends' bills beside each other, as Table 11 of the paper of 2000 has them.
+fn both_ends(far_end: &FarEndFinding) -> Markup {
+    let columns: [Column; 7] = [
+        ("Path", None),
+        ("Fixed here, µs a request", Some("cost")),
+        ("Fixed at the far end", Some("cost")),
+        ("Marginal here, µs a KiB", Some("cost")),
+        ("Marginal at the far end", Some("cost")),
+        ("ms/MB here, smallest to largest", Some("permb")),
+        ("ms/MB at the far end", Some("permb")),
+    ];
+    let fixed = |line: &Option<CostLine>| maybe(line.as_ref().map(|line| &line.fixed_us));
+    let marginal = |line: &Option<CostLine>| maybe(line.as_ref().map(|line| &line.marginal_us_per_kib));
+    let per_mb = |line: &Option<CostLine>| line.map_or_else(|| UNKNOWN.to_string(), |line| range(line.ms_per_mb));
+    let body = html! {
+        tbody {
+            @for cost in &far_end.cost {
+                tr {
+                    th scope="row" { (heading(&crate::words::far_end::path(cost))) small { (crate::words::far_end::accounting(cost.by, &far_end.machine)) } }
+                    td.number { (fixed(&cost.near)) }
+                    td.number { (fixed(&cost.far)) }
+                    td.number { (marginal(&cost.near)) }
+                    td.number { (marginal(&cost.far)) }
+                    td.number { (per_mb(&cost.near)) }
+                    td.number { (per_mb(&cost.far)) }
+                }
+            }
+        }
+    };
+    let caption = format!("Both ends' bill: this end, and {}", crate::words::far_end::whose(&far_end.machine));
+    html! { @if !far_end.cost.is_empty() { (wide_table(&caption, &columns, body)) } }
 }
 
 /// Who spent the processors' time, and what nobody was charged for.

@@ -8,6 +8,9 @@ use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::far_end::{FarEndDocument, far_end};
+use super::machine_time::MachineTimeDocument;
+
 /// Version of the layout of this object; it rises where a key goes away or changes its meaning.
 const SCHEMA: u32 = 1;
 
@@ -92,6 +95,8 @@ pub(crate) struct RunDocument<'a> {
     achieved_depth: f64,
     /// Processor time during the window.
     cpu: CpuDocument,
+    /// What the machine that serves the target spent; `null` without a witness there.
+    far_end: Option<FarEndDocument<'a>>,
     /// Who else was there.
     noise: NoiseDocument,
     /// Bytes over time.
@@ -166,25 +171,6 @@ struct CpuDocument {
     soaker_lost_ns: Option<u64>,
     /// The same a request, in microseconds.
     soaker_us: Option<f64>,
-}
-
-/// Time of all processors by kind, in nanoseconds.
-#[derive(Debug, Serialize, JsonSchema)]
-struct MachineTimeDocument {
-    /// User mode, nice included.
-    user: u64,
-    /// Kernel mode.
-    system: u64,
-    /// Hardware interrupts.
-    irq: u64,
-    /// Deferred interrupts.
-    softirq: u64,
-    /// Taken by the hypervisor.
-    steal: u64,
-    /// Idle, waiting for I/O included.
-    idle: u64,
-    /// What the idle machine would have spent in the same span, from the soaker's baseline.
-    idle_baseline: Option<u64>,
 }
 
 /// A processor, and how busy it was.
@@ -274,6 +260,7 @@ impl<'a> RunDocument<'a> {
             latency_ns,
             achieved_depth: record.achieved_depth,
             cpu: cpu(&record.cpu),
+            far_end: far_end(record),
             noise: noise(record),
             series: &record.series,
             harness_ns_per_io: record.harness_ns_per_io,
@@ -326,15 +313,7 @@ fn cpu(cpu: &Cpu) -> CpuDocument {
         charged_ns: cpu.charged_ns(),
         charged_us: cpu.us_per_io(cpu.charged_ns()),
         machine_busy_ns: cpu.machine_busy_ns(),
-        machine_ns: MachineTimeDocument {
-            user: machine(|times| times.user_ns),
-            system: machine(|times| times.system_ns),
-            irq: machine(|times| times.irq_ns),
-            softirq: machine(|times| times.softirq_ns),
-            steal: machine(|times| times.steal_ns),
-            idle: machine(|times| times.idle_ns),
-            idle_baseline: cpu.idle_baseline_ns(),
-        },
+        machine_ns: MachineTimeDocument::of(machine, cpu.idle_baseline_ns()),
         busiest_cpu: cpu.busiest().map(|(cpu, share)| BusiestCpu { cpu, share }),
         soaker_lost_ns: cpu.soaker.as_ref().map(|soaker| soaker.lost_ns),
         soaker_us: cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)),

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use halfpower_analyse::{
-    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FaultFinding, Harm, Headline,
-    LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState, ThreadScaling,
-    Warning, WhatToSet,
+    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FarEndFinding, FaultFinding,
+    Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState,
+    ThreadScaling, Warning, WhatToSet,
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
@@ -67,6 +67,8 @@ pub(crate) struct StudyDocument<'a> {
     limits: &'a [Limits],
     /// What a request costs the processor.
     cost: Vec<CostDocument<'a>>,
+    /// What the far end spent, and both ends' bills; `null` without a witness there.
+    far_end: &'a Option<FarEndFinding>,
     /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
     attribution: Vec<AttributionDocument<'a>>,
     /// How many threads it takes, for cells that went on with more of them.
@@ -240,6 +242,7 @@ impl<'a> StudyDocument<'a> {
             curves: &findings.curves,
             limits: &findings.limits,
             cost: findings.cost.iter().map(|cost| CostDocument { path: settings::cost_path(cost), cost }).collect(),
+            far_end: &findings.far_end,
             attribution: findings.attribution.iter().map(attribution).collect(),
             threads: &findings.threads,
             issuing: &study.issuing,

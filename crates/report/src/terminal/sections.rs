@@ -1,19 +1,14 @@
 //! Puts together what is behind the answer: the path, all advice, charts, half power and cost, the experiments.
 
-use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, Interval, LevelFinding};
+use halfpower_analyse::{Advice, Bound, Cost, Curve, Findings, LevelFinding};
 use halfpower_experiments::{ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_spec::Workload;
 use halfpower_text::format::{number, percent, size, thousands, time_ns, two_digits};
 use halfpower_text::path_words;
 
-use super::columns::{Column, lines};
 use super::screen::{Item, Section, Tone};
+use super::table::{RIGHT, UNKNOWN, table, term};
 use crate::words::{self, levels};
-
-/// Added to the rank of a column that is flush right.
-const RIGHT: u8 = 10;
-/// Stands where something is not known.
-const UNKNOWN: &str = "unknown";
 
 /// Every section, in the order in which they are printed.
 pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
@@ -22,6 +17,7 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         advice(findings, width),
         chart(findings, width),
         paths(findings, width),
+        super::both_ends::section(findings, width),
         issuing(findings, width),
         experiments(findings, width),
     ]
@@ -195,32 +191,4 @@ fn full(iops: f64, mbps: f64) -> String {
     let requests = if iops >= 9999.5 { format!("{}k", thousands(iops / 1e3)) } else { thousands(iops) };
     let bytes = if mbps >= 9999.5 { format!("{} GB/s", number(mbps / 1e3)) } else { format!("{} MB/s", number(mbps)) };
     format!("{requests}/s, {bytes}")
-}
-
-/// Such as `3.1` or `3.1 ±0.2`, both to the same decimal.
-fn term(interval: &Interval, with_interval: bool) -> String {
-    let value = two_digits(interval.value);
-    let half = (interval.high - interval.value).max(interval.value - interval.low);
-    if !with_interval || !half.is_finite() || half <= 0.0 {
-        return value;
-    }
-    if half > interval.value.abs() / 2.0 {
-        // Nothing that one could read from it.
-        return format!("{value} \u{b1}?");
-    }
-    let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    format!("{value} ±{half:.decimals$}")
-}
-
-/// A heading line and a line for each row; of `ranks` the highest is left out first where there is no room, and a column
-/// whose rank has [`RIGHT`] added to it is flush right.
-fn table(heading: &[&str], rows: &[Vec<String>], ranks: &[u8], width: usize) -> Vec<String> {
-    let column = |(place, rank): (usize, &u8)| {
-        let cells: Vec<String> = rows.iter().map(|row| row[place].clone()).collect();
-        match rank {
-            right @ RIGHT.. => Column::right(heading[place], right - RIGHT, cells),
-            left => Column::left(heading[place], *left, cells),
-        }
-    };
-    lines(ranks.iter().enumerate().map(column).collect(), width)
 }

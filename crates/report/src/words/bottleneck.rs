@@ -6,6 +6,7 @@ use halfpower_analyse::{
 };
 use halfpower_text::format;
 
+use super::far_end;
 use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};
 
@@ -93,6 +94,7 @@ fn short(bottleneck: &Bottleneck) -> String {
             let of = processors_words(*processors_of, *processors);
             format!("the processor; the fastest run keeps {of} busy {}", format::percent(*share))
         }
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => far_end::brief(&bottleneck.stopped_by),
         StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => format!(
             "{}; nothing in the path advertises such a limit, so it is {}",
             ceiling_words("a", *ceiling, *rate),
@@ -138,6 +140,9 @@ fn why(bottleneck: &Bottleneck) -> String {
         StoppedBy::FullProcessor { processors_of, processors, share } => {
             let of = processors_words(*processors_of, *processors);
             format!("{reach} and keep {of} busy {}.", format::percent(*share))
+        }
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => {
+            format!("{reach}, while {}.", far_end::evidence(&bottleneck.stopped_by))
         }
         StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised } => format!(
             "{}: {cells} cells of {}s stand on it, from {} at {from_iodepth} deep on. Nothing in the path advertises \
@@ -276,6 +281,13 @@ fn falsified_by(bottleneck: &Bottleneck) -> String {
         StoppedBy::KnownRequests { limit_iops, .. } => wider(format::iops(*limit_iops)),
         StoppedBy::FullProcessor { .. } => {
             "the same rate with more processors, or with an engine that takes less of them for each request".to_string()
+        }
+        StoppedBy::FarProcessors { .. } => {
+            "the same rate with the far end's processors less busy, or with more of them".to_string()
+        }
+        StoppedBy::FarDisk { .. } => {
+            "more from another share or folder there, on the same disk and as busy (it serves requests side by side)"
+                .to_string()
         }
         StoppedBy::Ceiling { ceiling, rate, .. } => format!(
             "a run well above {} by other sizes or depths, or a ceiling elsewhere from the same settings on another day",

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use halfpower_record::Noise;
 
 /// A sector of the kernel's block statistics, whatever the device's own is.
-const SECTOR_BYTES: u64 = 512;
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Where to look.
 #[derive(Debug, Clone)]
-pub(crate) struct NoiseProbe {
+pub struct NoiseProbe {
     /// The statistics of the devices under the target.
     devices: Vec<PathBuf>,
     pressure: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct NoiseProbe {
 
 /// What it saw at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NoiseSnapshot {
+pub struct NoiseSnapshot {
     pressure_io_ns: Option<u64>,
     pressure_cpu_ns: Option<u64>,
     device_bytes: Option<u64>,
@@ -29,14 +29,15 @@ pub(crate) struct NoiseSnapshot {
 
 impl NoiseProbe {
     /// A witness of the whole devices of these kernel names, all together.
-    pub(crate) fn of(devices: &[String]) -> Self {
+    pub fn of(devices: &[String]) -> Self {
         Self {
             devices: devices.iter().map(|name| PathBuf::from("/sys/block").join(name).join("stat")).collect(),
             pressure: PathBuf::from("/proc/pressure"),
         }
     }
 
-    pub(crate) fn look(&self) -> NoiseSnapshot {
+    /// What is to be seen now.
+    pub fn look(&self) -> NoiseSnapshot {
         let pressure = |kind| fs::read_to_string(self.pressure.join(kind)).ok().and_then(|text| some_stalled_ns(&text));
         let moved = self.devices.iter().map(|stat| moved_bytes(&fs::read_to_string(stat).ok()?));
         let moved: Option<Vec<u64>> = moved.collect();
@@ -48,7 +49,7 @@ impl NoiseProbe {
     }
 
     /// What happened between two looks.
-    pub(crate) fn between(&self, then: &NoiseSnapshot, now: &NoiseSnapshot) -> Noise {
+    pub fn between(&self, then: &NoiseSnapshot, now: &NoiseSnapshot) -> Noise {
         let grown = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
         Noise {
             pressure_io_ns: grown(then.pressure_io_ns, now.pressure_io_ns),

@@ -1,0 +1,159 @@
+//! Tests both ends' bill: a witness on this machine stands for the server's.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::program::{folder, run};
+
+const WITNESS: &str = concat!("'", env!("CARGO_BIN_EXE_halfpower"), "' witness --processes halfpower");
+
+/// A folder with a file to read.
+fn with_data() -> TempDir {
+    let folder = folder();
+    std::fs::write(folder.path().join("data"), vec![7u8; 8 << 20]).unwrap();
+    folder
+}
+
+fn small(far_end: &str) -> Vec<&str> {
+    let words = "run data --runtime 0.3s --rw randread --bs 4k --cache both --far-end";
+    words.split(' ').chain([far_end]).collect()
+}
+
+fn measured(folder: &Path, far_end: &str, more: &[&str]) -> Value {
+    let words: Vec<&str> = small(far_end).into_iter().chain(["--json"]).chain(more.iter().copied()).collect();
+    let output = run(folder, &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn notes(run: &Value) -> Vec<String> {
+    run["environment"]["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_run_tells_what_the_far_end_spent() {
+    let folder = with_data();
+    let told = measured(folder.path(), WITNESS, &[]);
+    let end = &told["far_end"];
+    assert!(end["span_ns"].as_u64() >= told["elapsed_ns"].as_u64(), "it holds the window: {end}");
+    let busy = end["machine_ns"]["user"].as_u64().unwrap() + end["machine_ns"]["idle"].as_u64().unwrap();
+    assert!(busy > 0 && end["processors"].as_u64() > Some(0), "{end}");
+    // On one machine the witness sees the very process that measures.
+    let process = &end["processes"][0];
+    assert!(process["name"] == "halfpower" && process["charged_ns"].as_u64() > Some(0), "{end}");
+    let at = &told["environment"]["far_end"];
+    assert!(at["is_this_machine"] == true && at["idle_cores"].as_f64() >= Some(0.0), "{at}");
+    assert_eq!(at["machine"]["kernel"], told["environment"]["machine"]["kernel"]);
+    let text = run(folder.path(), &small(WITNESS));
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("\n  far end     busy ") && text.contains("; halfpower charged "), "{text}");
+}
+
+#[test]
+fn a_far_end_that_is_lost_ends_nothing() {
+    let folder = with_data();
+    // The greeting, five times and a window at rest are eight answers.
+    let told = measured(folder.path(), &format!("{WITNESS} | sed -u 8q"), &[]);
+    assert!(told["far_end"].is_null() && told["ios"].as_u64() > Some(0));
+    let notes = notes(&told);
+    let lost = notes.iter().filter(|note| note.contains("the far end is not asked again")).count();
+    assert_eq!(lost, 1, "{notes:?}");
+}
+
+#[test]
+fn a_far_end_that_is_none_is_refused_before_anything_is_measured() {
+    let folder = with_data();
+    for (far_end, why) in
+        [("false", "ended with exit status 1"), ("echo Hello", "answered `Hello`"), (" ", "name a command")]
+    {
+        let output = run(folder.path(), &small(far_end));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && error.contains(why), "{far_end}: {error}");
+    }
+    let simulated = run(folder.path(), &["run", "sim:", "--far-end", WITNESS]);
+    assert!(String::from_utf8(simulated.stderr).unwrap().contains("no machine at its far end"));
+    let planned = run(folder.path(), &["plan", "data", "--budget", "2s", "--bs", "4k", "--far-end", "ssh a b"]);
+    let planned = String::from_utf8(planned.stdout).unwrap();
+    assert!(planned.contains(" --far-end 'ssh a b'"), "a plan starts nothing: {planned}");
+}
+
+/// A study whose far end is lost in the middle: what it told until then is kept.
+#[test]
+fn a_study_keeps_what_the_far_end_told() {
+    let folder = with_data();
+    let far_end = format!("{WITNESS} | sed -u 36q");
+    let words = "study data --bs 4k,64k -o 1 --rw read --experiments sequential --cache both --repeats 3 \
+                 --runtime 0.1s --budget 4s --far-end";
+    let words: Vec<&str> = words.split_whitespace().chain([far_end.as_str()]).collect();
+    let output = run(folder.path(), &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let csv = run(folder.path(), &["export", "study.halfpower", "--format", "csv"]);
+    let csv = String::from_utf8(csv.stdout).unwrap();
+    let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let column = heading.iter().position(|name| *name == "far_end_span_ns").unwrap();
+    let spans: Vec<bool> = csv.lines().skip(1).map(|row| row.split(',').nth(column) != Some("")).collect();
+    assert!(
+        spans.first() == Some(&true) && spans.last() == Some(&false) && spans.is_sorted_by(|a, b| a >= b),
+        "{spans:?}"
+    );
+    let report = run(folder.path(), &["report", "study.halfpower", "--full"]);
+    let report = String::from_utf8(report.stdout).unwrap();
+    assert_eq!(report.matches("is not asked again").count(), 1, "{report}");
+}
+
+/// A child that is ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// A process of a name of its own that takes a part of a processor.
+fn burner(folder: &Path) -> Ended {
+    let shell = folder.join("hp-burner");
+    std::fs::copy("/bin/sh", &shell).unwrap();
+    let work = "while :; do i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; sleep 0.03; done";
+    Ended(Command::new(shell).args(["-c", work]).spawn().unwrap())
+}
+
+fn schedstat_ns(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap();
+    text.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "long: takes seconds of a burner"]
+fn the_bill_agrees_with_the_schedulers_own_account() {
+    let folder = folder();
+    let burner = burner(folder.path());
+    let mut witness = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    witness.args(["witness", "--processes", "hp-burner"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut witness = Ended(witness.spawn().unwrap());
+    let (mut asked, said) = (witness.0.stdin.take().unwrap(), witness.0.stdout.take().unwrap());
+    let mut said = BufReader::new(said).lines();
+    let mut ask = |line: &str| -> Value {
+        writeln!(asked, "{line}").unwrap();
+        serde_json::from_str(&said.next().unwrap().unwrap()).unwrap()
+    };
+    std::thread::sleep(Duration::from_millis(500));
+    ask(r#"{"id":0,"do":"begin","soaker":false}"#);
+    let begun_ns = schedstat_ns(burner.0.id());
+    std::thread::sleep(Duration::from_secs(4));
+    let bill = ask(r#"{"id":1,"do":"end"}"#)["bill"].clone();
+    let charged_ns = schedstat_ns(burner.0.id()) - begun_ns;
+    let told_ns = bill["processes"][0]["charged_ns"].as_u64().unwrap();
+    eprintln!("the scheduler says {charged_ns} ns, the bill {told_ns} ns of {}", bill["span_ns"]);
+    assert!(charged_ns > 100_000_000 && told_ns.abs_diff(charged_ns) * 20 <= charged_ns, "{told_ns} of {charged_ns}");
+    let busy: u64 = bill["machine"].as_array().unwrap().iter().map(|cpu| cpu["user_ns"].as_u64().unwrap()).sum();
+    assert!(busy * 10 >= charged_ns * 9, "the machine's own account holds it: {busy} of {charged_ns}");
+    let span_ns = bill["span_ns"].as_u64().unwrap();
+    assert!(told_ns < span_ns * 19 / 20, "it is a part of a processor: {told_ns} of {span_ns}");
+}

@@ -1,0 +1,98 @@
+//! Adds the far end's account to a target's: a witness there is asked right before and after each window.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use halfpower_record::Environment;
+use halfpower_spec::{Bytes, Pass, Run, Workload};
+use halfpower_witness::Witness;
+
+use crate::MeasureError;
+use crate::target_backend::{Account, Prepared, Spent, TargetBackend};
+
+/// A target with a witness at its far end.
+pub struct WitnessedTarget {
+    target: Box<dyn TargetBackend>,
+    witness: Arc<Mutex<Witness>>,
+}
+
+impl WitnessedTarget {
+    /// `target`, at whose far end is `witness`.
+    pub fn new(mut target: Box<dyn TargetBackend>, witness: Witness) -> Self {
+        target.environment_mut().far_end = Some(witness.machine().clone());
+        Self { target, witness: Arc::new(Mutex::new(witness)) }
+    }
+}
+
+fn locked(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
+    witness.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl TargetBackend for WitnessedTarget {
+    fn environment(&self) -> &Environment {
+        self.target.environment()
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        self.target.environment_mut()
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.target.span_bytes()
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        self.target.admits(workload)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        self.target.make_ready(span, stop)
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        self.target.prepare(run, stop)
+    }
+
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        self.target.read_back(run, stop)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        locked(&self.witness).prepare(pass == Pass::Soaker);
+        let near = self.target.account(pass)?;
+        Ok(Box::new(BothEnds { near, witness: Arc::clone(&self.witness) }))
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.target.harness_ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.target.clock_ns()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.target.unix_ms()
+    }
+}
+
+/// The account of this end, within that of the far end.
+struct BothEnds {
+    near: Box<dyn Account>,
+    witness: Arc<Mutex<Witness>>,
+}
+
+impl Account for BothEnds {
+    fn begin(&mut self) {
+        locked(&self.witness).begin();
+        self.near.begin();
+    }
+
+    fn end(&mut self) -> Spent {
+        let near = self.near.end();
+        let mut witness = locked(&self.witness);
+        let far_end = witness.end().map(Box::new);
+        Spent { far_end, notes: witness.take_notes(), ..near }
+    }
+}

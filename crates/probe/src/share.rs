@@ -1,0 +1,127 @@
+//! Says in words what a mounted share means for requests: what direct I/O passes, how much goes in one message, what is
+//! read ahead.
+
+use std::net::IpAddr;
+
+use halfpower_os::mounts::Mount;
+use halfpower_spec::Bytes;
+
+use crate::Root;
+
+/// The address of the server that a mount's options name.
+pub(crate) fn address(mount: &Mount) -> Option<IpAddr> {
+    option(mount, "addr")?.parse().ok()
+}
+
+/// A sentence or more without the last full stop; `None` of a file system whose files are not somebody else's.
+pub(crate) fn note(root: &Root, mount: &Mount) -> Option<String> {
+    let how = match mount.kind.as_str() {
+        "cifs" | "smb3" => smb(mount),
+        "nfs" | "nfs4" => nfs(root, mount),
+        "9p" => plan9(mount),
+        "virtiofs" => {
+            "it is a folder of the host. Direct I/O passes the page cache of this machine; whether the host's \
+                       answers is the host's setting"
+                .to_string()
+        }
+        kind => format!(
+            "a program serves it{}. Direct I/O passes the page cache of this machine; what that program caches, and \
+             where its data lie, is not seen here{}",
+            program(kind)?,
+            most(mount, "max_read", "a read of it carries")
+        ),
+    };
+    let ahead = root.number::<u64>(format!("sys/class/bdi/{}/read_ahead_kb", mount.number));
+    let ahead = match ahead.and_then(|kib| kib.checked_mul(1024)) {
+        Some(0) => ". Buffered reads read nothing ahead".to_string(),
+        Some(bytes) => format!(". Buffered reads read up to {} ahead", Bytes(bytes)),
+        None => String::new(),
+    };
+    Some(format!("{} is mounted from {}: {how}{ahead}", mount.point.display(), mount.source))
+}
+
+/// The kernel's options of SMB: Documentation/admin-guide/cifs/usage.rst.
+fn smb(mount: &Mount) -> String {
+    let version = option(mount, "vers").map_or("SMB".to_string(), |version| format!("SMB {version}"));
+    let caches = match option(mount, "cache") {
+        Some("none") => "nothing is cached on this machine, direct or not; the server's cache answers where it can",
+        Some("loose") => {
+            "direct I/O passes the page cache of this machine and not the server's. cache=loose lets buffered data be \
+             older than the server's"
+        }
+        _ => "direct I/O passes the page cache of this machine and not the server's",
+    };
+    let sealed = if has(mount, "seal") { ". Messages are encrypted, which costs both ends" } else { "" };
+    let signed = option(mount, "sec").is_some_and(|kind| kind.ends_with('i')) || has(mount, "sign");
+    let signed = if signed { ". Messages are signed, which costs both ends" } else { "" };
+    format!("{version}; {caches}{}{signed}{sealed}", messages(mount))
+}
+
+/// nfs(5), and the transports that /proc/self/mountstats lists.
+fn nfs(root: &Root, mount: &Mount) -> String {
+    let version = option(mount, "vers").unwrap_or(if mount.kind == "nfs4" { "4" } else { "3" });
+    let stats = root.text("proc/self/mountstats").unwrap_or_default();
+    let over = match transports(&stats, mount) {
+        Some((protocol, 1)) => format!(" over one {} connection", protocol.to_uppercase()),
+        Some((protocol, count)) => format!(" over {count} {} connections", protocol.to_uppercase()),
+        None => String::new(),
+    };
+    let sync = if has(mount, "sync") { ". Each buffered write waits for the server (sync)" } else { "" };
+    format!(
+        "NFS {version}{over}; direct I/O passes the page cache of this machine and not the server's{}{sync}",
+        messages(mount)
+    )
+}
+
+/// The program of a FUSE mount, as far as its kind names it; `None` of any other kind.
+fn program(kind: &str) -> Option<String> {
+    match kind.strip_prefix("fuse")? {
+        "" => Some(String::new()),
+        name => Some(format!(" ({})", name.strip_prefix('.')?)),
+    }
+}
+
+fn plan9(mount: &Mount) -> String {
+    let transport = option(mount, "trans").map_or(String::new(), |transport| format!(" over {transport}"));
+    let most = most(mount, "msize", "one message carries");
+    format!("9p{transport}; direct I/O passes the page cache of this machine and not the server's{most}")
+}
+
+/// Protocol and number of the connections of an NFS mount: lines `xprt:` of the part that begins with
+/// `device SOURCE mounted on POINT with fstype`.
+fn transports(stats: &str, mount: &Mount) -> Option<(String, usize)> {
+    let begins = format!("device {} mounted on {} with fstype nfs", mount.source, mount.point.display());
+    let mut lines = stats.lines().skip_while(|line| !line.starts_with(&begins));
+    lines.next()?;
+    let of_mount = lines.take_while(|line| !line.starts_with("device "));
+    let protocols: Vec<&str> =
+        of_mount.filter_map(|line| line.trim_start().strip_prefix("xprt:")?.split_whitespace().next()).collect();
+    Some(((*protocols.first()?).to_string(), protocols.len()))
+}
+
+/// What one message carries each way.
+fn messages(mount: &Mount) -> String {
+    match (size(mount, "rsize"), size(mount, "wsize")) {
+        (Some(read), Some(write)) => {
+            format!(". One message carries {read} read and {write} written at most; larger requests become several")
+        }
+        _ => String::new(),
+    }
+}
+
+fn most(mount: &Mount, name: &str, what: &str) -> String {
+    size(mount, name).map_or(String::new(), |bytes| format!(". At most {bytes} is what {what}"))
+}
+
+fn size(mount: &Mount, name: &str) -> Option<Bytes> {
+    option(mount, name)?.parse().ok().filter(|bytes| *bytes > 0 && *bytes < u64::from(u32::MAX)).map(Bytes)
+}
+
+/// The value of `name=value`; of several the last.
+fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
+    mount.options.split(',').filter_map(|option| option.strip_prefix(name)?.strip_prefix('=')).next_back()
+}
+
+fn has(mount: &Mount, name: &str) -> bool {
+    mount.options.split(',').any(|option| option == name)
+}

@@ -1,0 +1,114 @@
+//! Writes what the far end spent on one run.
+
+use halfpower_record::{CpuTimes, DiskUse, FarEnd, InterfaceUse, ProcessTime, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::machine_time::MachineTimeDocument;
+
+/// What the machine that serves the target spent, from right before the first submission to right after the last reaping.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FarEndDocument<'a> {
+    /// Length of the account, on its own clock.
+    span_ns: u64,
+    /// What everyone spent there, over all processors.
+    machine_busy_ns: u64,
+    /// The same a request, in microseconds.
+    machine_us: Option<f64>,
+    /// The same by kind.
+    machine_ns: MachineTimeDocument,
+    /// Processors there.
+    processors: usize,
+    /// What the soaker lost there.
+    soaker_lost_ns: Option<u64>,
+    /// The same a request, in microseconds.
+    soaker_us: Option<f64>,
+    /// What the processes were charged whose names the witness was given.
+    processes: Vec<ProcessDocument<'a>>,
+    /// The same of all of them a request, in microseconds; `null` where no names were given.
+    processes_us: Option<f64>,
+    /// Block devices that were at work.
+    disks: Vec<DiskDocument<'a>>,
+    /// Network interfaces that moved anything.
+    interfaces: Vec<InterfaceDocument<'a>>,
+    /// Time that some task there waited for I/O.
+    pressure_io_ns: Option<u64>,
+    /// Time that some task there waited for a processor.
+    pressure_cpu_ns: Option<u64>,
+    /// Its Unix clock less ours.
+    clock_offset_ns: i64,
+    /// The offset is known to this, plus or minus.
+    clock_offset_reach_ns: u64,
+}
+
+/// Processes of one name.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProcessDocument<'a> {
+    /// Their name.
+    name: &'a str,
+    /// How many there were at the end.
+    processes: u64,
+    /// User and system time of all their threads.
+    charged_ns: u64,
+}
+
+/// A block device.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DiskDocument<'a> {
+    /// Its kernel name.
+    name: &'a str,
+    /// Bytes read.
+    read_bytes: u64,
+    /// Bytes written.
+    written_bytes: u64,
+    /// Time with at least one request in flight.
+    busy_ns: u64,
+}
+
+/// A network interface.
+#[derive(Debug, Serialize, JsonSchema)]
+struct InterfaceDocument<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Bytes that came in, with all headers.
+    received_bytes: u64,
+    /// Bytes that went out, with all headers.
+    sent_bytes: u64,
+}
+
+/// What the far end of this run spent; `None` where nobody tells.
+pub(crate) fn far_end(record: &Record) -> Option<FarEndDocument<'_>> {
+    let end: &FarEnd = record.far_end.as_ref()?;
+    let us = |spent_ns| record.cpu.us_per_io(spent_ns);
+    let busy_ns = end.machine_ns(CpuTimes::busy_ns);
+    let soaker_lost_ns = end.soaker.as_ref().map(|soaker| soaker.lost_ns);
+    Some(FarEndDocument {
+        span_ns: end.span_ns,
+        machine_busy_ns: busy_ns,
+        machine_us: us(busy_ns),
+        machine_ns: MachineTimeDocument::of(|part| end.machine_ns(part), None),
+        processors: end.machine.len(),
+        soaker_lost_ns,
+        soaker_us: soaker_lost_ns.and_then(us),
+        processes: end.processes.iter().map(process).collect(),
+        processes_us: end.processes_ns().and_then(us),
+        disks: end.disks.iter().map(disk).collect(),
+        interfaces: end.interfaces.iter().map(interface).collect(),
+        pressure_io_ns: end.noise.pressure_io_ns,
+        pressure_cpu_ns: end.noise.pressure_cpu_ns,
+        clock_offset_ns: end.clock_offset_ns,
+        clock_offset_reach_ns: end.clock_offset_reach_ns,
+    })
+}
+
+fn process(of: &ProcessTime) -> ProcessDocument<'_> {
+    ProcessDocument { name: &of.name, processes: of.processes, charged_ns: of.charged_ns }
+}
+
+fn disk(of: &DiskUse) -> DiskDocument<'_> {
+    DiskDocument { name: &of.name, read_bytes: of.read_bytes, written_bytes: of.written_bytes, busy_ns: of.busy_ns }
+}
+
+fn interface(of: &InterfaceUse) -> InterfaceDocument<'_> {
+    InterfaceDocument { name: &of.name, received_bytes: of.received_bytes, sent_bytes: of.sent_bytes }
+}

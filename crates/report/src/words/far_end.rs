@@ -1,0 +1,62 @@
+//! Says what the far end did, and what stops a path there.
+
+use halfpower_analyse::{Accounting, EndsCost, StoppedBy};
+use halfpower_record::FarEndMachine;
+use halfpower_text::{format, path_words};
+
+/// What stops a path at the far end, in a few words; empty where that is something else.
+pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
+    match stopped_by {
+        StoppedBy::FarProcessors { share, steal_share, .. } => {
+            let all = format!("the far end's processors: {} busy", format::percent(*share));
+            format!("{all}{}", stolen(*steal_share))
+        }
+        StoppedBy::FarDisk { disk, share } => {
+            format!("the far end's disk {disk}: requests in flight {} of the time", format::percent(*share))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The same as what was seen, to stand after `while`.
+pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
+    match stopped_by {
+        StoppedBy::FarProcessors { processors, share, steal_share } => {
+            let whose =
+                if *processors == 1 { "the one processor".to_string() } else { format!("all {processors} processors") };
+            format!("{whose} of the far end are busy {}{}", format::percent(*share), stolen(*steal_share))
+        }
+        StoppedBy::FarDisk { disk, share } => {
+            format!("{disk} at the far end has requests in flight {} of the time", format::percent(*share))
+        }
+        _ => String::new(),
+    }
+}
+
+fn stolen(share: f64) -> String {
+    if share >= 0.01 { format!(", and {} taken by its hypervisor", format::percent(share)) } else { String::new() }
+}
+
+/// A path, such as `random direct read`.
+pub(crate) fn path(cost: &EndsCost) -> String {
+    path_words(cost.pattern, cost.cache, cost.rw)
+}
+
+/// How time is accounted for: `charged; there to smbd`.
+pub(crate) fn accounting(by: Accounting, machine: &FarEndMachine) -> String {
+    match by {
+        Accounting::Charged if machine.processes.is_empty() => "charged".to_string(),
+        Accounting::Charged => format!("charged; there to {}", machine.processes.join(", ")),
+        Accounting::Machine => "machine, less at rest".to_string(),
+        Accounting::Soaker => "all spent (soaker)".to_string(),
+    }
+}
+
+/// Whose the far end is: `server (Linux 6.1, 4 processors)`.
+pub(crate) fn whose(machine: &FarEndMachine) -> String {
+    let name = machine.machine.hostname.as_deref().unwrap_or("the far end");
+    let system = machine.machine.system().map_or(String::new(), |system| format!("{system}, "));
+    let processors = super::settings::count(machine.machine.cpus as usize, "processor");
+    let here = if machine.is_this_machine { "; the same machine, so each bill holds both" } else { "" };
+    format!("{name} ({system}{processors}{here})")
+}

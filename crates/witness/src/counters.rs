@@ -1,0 +1,63 @@
+//! Reads all counters of a machine at one moment, and gives what it spent between two.
+
+use std::time::Instant;
+
+use halfpower_os::processor::{self, Times};
+use halfpower_record::CpuTimes;
+
+use crate::disks::{self, Disks};
+use crate::interfaces::{self, Interfaces};
+use crate::message::Bill;
+use crate::noise::{NoiseProbe, NoiseSnapshot};
+use crate::processes::{self, Processes};
+
+/// What the counters showed at one moment.
+pub(crate) struct Counters {
+    at: Instant,
+    machine: Vec<Times>,
+    disks: Disks,
+    interfaces: Interfaces,
+    processes: Processes,
+    noise: NoiseSnapshot,
+}
+
+impl Counters {
+    /// All of them now, with processes of these names.
+    pub(crate) fn read(names: &[String]) -> Self {
+        Self {
+            disks: disks::read(),
+            interfaces: interfaces::read(),
+            noise: NoiseProbe::of(&[]).look(),
+            processes: processes::read(names),
+            // The finest and the most wanted last, so that a window holds little of the reading.
+            machine: processor::machine(),
+            at: Instant::now(),
+        }
+    }
+
+    /// What was spent from here to `now`, without a soaker.
+    pub(crate) fn bill(&self, names: &[String], now: &Self) -> Bill {
+        Bill {
+            span_ns: now.at.duration_since(self.at).as_nanos() as u64,
+            machine: processors_since(&now.machine, &self.machine),
+            soaker: None,
+            processes: processes::between(names, &self.processes, &now.processes),
+            disks: disks::between(&self.disks, &now.disks),
+            interfaces: interfaces::between(&self.interfaces, &now.interfaces),
+            noise: NoiseProbe::of(&[]).between(&self.noise, &now.noise),
+        }
+    }
+}
+
+/// What each processor spent between two readings.
+pub fn processors_since(now: &[Times], then: &[Times]) -> Vec<CpuTimes> {
+    let since = |(now, then): (&Times, &Times)| CpuTimes {
+        user_ns: now.user_ns.saturating_sub(then.user_ns),
+        system_ns: now.system_ns.saturating_sub(then.system_ns),
+        irq_ns: now.irq_ns.saturating_sub(then.irq_ns),
+        softirq_ns: now.softirq_ns.saturating_sub(then.softirq_ns),
+        steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
+        idle_ns: now.idle_ns.saturating_sub(then.idle_ns),
+    };
+    now.iter().zip(then).map(since).collect()
+}

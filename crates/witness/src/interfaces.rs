@@ -1,0 +1,51 @@
+//! Reads what each network interface has moved, from /proc/net/dev.
+
+use std::collections::BTreeMap;
+
+use halfpower_record::InterfaceUse;
+
+/// Bytes that came in and went out since each interface was made, by its name.
+pub(crate) type Interfaces = BTreeMap<String, (u64, u64)>;
+
+/// Those of this process's network.
+pub(crate) fn read() -> Interfaces {
+    parse(&std::fs::read_to_string("/proc/net/dev").unwrap_or_default())
+}
+
+/// Lines of a name, a colon, eight counters of what came in and eight of what went out; bytes are the first of each.
+fn parse(text: &str) -> Interfaces {
+    let interface = |line: &str| {
+        let (name, counters) = line.rsplit_once(':')?;
+        let counters: Vec<u64> = counters.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        Some((name.trim().to_string(), (*counters.first()?, *counters.get(8)?)))
+    };
+    text.lines().filter_map(interface).collect()
+}
+
+/// What the interfaces moved between two readings; those that moved nothing, or were not there before, are left out.
+pub(crate) fn between(then: &Interfaces, now: &Interfaces) -> Vec<InterfaceUse> {
+    let used = |(name, now): (&String, &(u64, u64))| {
+        let then = then.get(name).filter(|then| *then != now)?;
+        let (received_bytes, sent_bytes) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
+        Some(InterfaceUse { name: name.clone(), received_bytes, sent_bytes })
+    };
+    now.iter().filter_map(used).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_interface_moved_is_the_difference() {
+        let heads = "Inter-|   Receive                 |  Transmit\n face |bytes    packets errs|bytes packets\n";
+        let then = parse(&format!(
+            "{heads}    lo:  10 1 0 0 0 0 0 0   10 1 0 0 0 0 0 0\n  eth0: 500 9 0 0 0 0 0 0 70 8 0 0 0 0 0 0\n"
+        ));
+        let now = parse(&format!(
+            "{heads}    lo:  10 1 0 0 0 0 0 0   10 1 0 0 0 0 0 0\n  eth0:1500 9 0 0 0 0 0 0 90 8 0 0 0 0 0 0\n"
+        ));
+        let moved = InterfaceUse { name: "eth0".into(), received_bytes: 1000, sent_bytes: 20 };
+        assert_eq!((then.len(), between(&then, &now)), (2, vec![moved]));
+    }
+}

@@ -1,0 +1,229 @@
+//! Defines the requests to a witness and its replies: a JSON object on a line each.
+//!
+//! A request is `{"id":1,"do":"hello"}`; its reply has the same `id` and one more key, which names what it holds. Whoever
+//! asks numbers the requests upwards, so that a late reply is known for what it is.
+
+use halfpower_record::{CpuTimes, DiskUse, InterfaceUse, Machine, Noise, ProcessTime, Soaker};
+use serde::{Deserialize, Serialize};
+
+/// Version of the requests and replies; both ends must speak the same.
+pub const PROTOCOL: u32 = 1;
+
+/// Figures above this are no counts of anything that happens in a window: 104 days in nanoseconds.
+const MOST: u64 = 1 << 53;
+/// More processors, disks or names than any machine has.
+const MOST_ENTRIES: usize = 1 << 14;
+/// Longer than any name.
+const LONGEST_NAME: usize = 256;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// Its number.
+    pub id: u64,
+    /// What is asked.
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+/// What can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub(crate) enum Call {
+    /// Who is there: a greeting.
+    Hello,
+    /// What its clock shows.
+    Time,
+    /// To start the soaker, which runs until the window that comes next has ended.
+    Soak,
+    /// To begin a window.
+    Begin {
+        /// Whether the soaker goes on beside it, or stops.
+        soaker: bool,
+    },
+    /// To end it: its bill.
+    End,
+}
+
+/// A reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Number of the request; `None` where that could not be read.
+    pub(crate) id: Option<u64>,
+    /// What it holds.
+    #[serde(flatten)]
+    pub(crate) answer: Answer,
+}
+
+/// What a reply holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    Greeting(Greeting),
+    /// Its Unix time in nanoseconds.
+    Time(u64),
+    /// The soaker runs; the share of the processors that it gets on the idle machine.
+    Soaking(f64),
+    /// The window has begun.
+    Begun(bool),
+    Bill(Bill),
+    /// Why the request could not be served.
+    Error(String),
+}
+
+/// Who is there.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The version of the talk that it speaks.
+    pub protocol: u32,
+    /// Its release of halfpower.
+    pub program: String,
+    /// The kernel's number of this boot, by which two processes know that they are on one machine.
+    pub boot: Option<String>,
+    /// Its machine.
+    pub machine: Machine,
+    /// Names of the processes whose time it tells.
+    pub processes: Vec<String>,
+}
+
+/// What the machine spent over a window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Bill {
+    /// Length of the window in nanoseconds.
+    pub span_ns: u64,
+    /// Time of each processor by kind.
+    pub machine: Vec<CpuTimes>,
+    /// What the soaker lost, where it ran.
+    pub soaker: Option<Soaker>,
+    /// What processes of the wanted names were charged.
+    pub processes: Vec<ProcessTime>,
+    /// What block devices did.
+    pub disks: Vec<DiskUse>,
+    /// What interfaces moved.
+    pub interfaces: Vec<InterfaceUse>,
+    /// Who else was there.
+    pub noise: Noise,
+}
+
+/// The one thing that is read of every greeting, whatever its version is.
+#[derive(Deserialize)]
+struct OfAnyVersion {
+    greeting: Version,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    protocol: u32,
+    #[serde(default)]
+    program: String,
+}
+
+impl Reply {
+    /// Reads a line; `None` where it is no reply of this version, or holds figures that cannot be.
+    pub fn read(line: &[u8]) -> Option<Self> {
+        let reply: Self = serde_json::from_slice(line).ok()?;
+        let is_sound = match &reply.answer {
+            Answer::Greeting(greeting) => greeting.is_sound(),
+            Answer::Bill(bill) => bill.is_sound(),
+            Answer::Time(unix_ns) => i64::try_from(*unix_ns).is_ok(),
+            Answer::Soaking(share) => (0.0..=1.0).contains(share),
+            Answer::Begun(_) | Answer::Error(_) => true,
+        };
+        is_sound.then_some(reply)
+    }
+
+    /// The version and the release of a greeting in another version.
+    pub(crate) fn other_version(line: &[u8]) -> Option<(u32, String)> {
+        let Version { protocol, program } = serde_json::from_slice::<OfAnyVersion>(line).ok()?.greeting;
+        (protocol != PROTOCOL).then_some((protocol, program))
+    }
+
+    /// What a bill holds; `None` for another reply.
+    pub fn bill(&self) -> Option<&Bill> {
+        match &self.answer {
+            Answer::Bill(bill) => Some(bill),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a name can be printed as it is.
+fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
+}
+
+impl Greeting {
+    fn is_sound(&self) -> bool {
+        let Machine { kernel, cpu_model, virtualised, hostname, cpu_mhz, cpu_quota, .. } = &self.machine;
+        let names = [Some(&self.program), Some(kernel), Some(cpu_model), virtualised.as_ref(), hostname.as_ref()];
+        let mut names = names.into_iter().flatten().chain(&self.boot).chain(&self.processes);
+        let figures = [cpu_mhz, cpu_quota].into_iter().flatten().all(|figure| *figure > 0.0);
+        self.processes.len() <= MOST_ENTRIES && names.all(|name| is_name(name)) && figures
+    }
+}
+
+impl Bill {
+    fn is_sound(&self) -> bool {
+        let Self { span_ns, machine, soaker, processes, disks, interfaces, noise } = self;
+        let of_machine = machine
+            .iter()
+            .flat_map(|cpu| [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns]);
+        let of_disks = disks.iter().flat_map(|disk| [disk.read_bytes, disk.written_bytes, disk.busy_ns]);
+        let of_processes = processes.iter().flat_map(|process| [process.processes, process.charged_ns]);
+        let of_interfaces = interfaces.iter().flat_map(|interface| [interface.received_bytes, interface.sent_bytes]);
+        let of_noise = [noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes].into_iter().flatten();
+        let of_soaker = soaker.iter().map(|soaker| soaker.lost_ns);
+        let mut figures = of_machine.chain(of_disks).chain(of_processes).chain(of_interfaces).chain(of_noise);
+        let names = disks.iter().map(|disk| &disk.name);
+        let names = names.chain(processes.iter().map(|process| &process.name));
+        let mut names = names.chain(interfaces.iter().map(|interface| &interface.name));
+        let entries = [machine.len(), disks.len(), processes.len(), interfaces.len()];
+        let shares = soaker.iter().map(|soaker| soaker.baseline_share).all(|share| (0.0..=1.0).contains(&share));
+        *span_ns <= MOST
+            && entries.into_iter().all(|count| count <= MOST_ENTRIES)
+            && figures.all(|figure| figure <= MOST)
+            && of_soaker.into_iter().all(|lost_ns| lost_ns <= MOST)
+            && names.all(|name| is_name(name))
+            && shares
+            && noise.cpu_mhz.is_none_or(|mhz| mhz.is_finite() && mhz >= 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_replies_have_the_spelling_that_is_documented() {
+        let request = Request { id: 7, call: Call::Begin { soaker: true } };
+        assert_eq!(serde_json::to_string(&request).unwrap(), r#"{"id":7,"do":"begin","soaker":true}"#);
+        assert_eq!(serde_json::from_str::<Request>(r#"{"do":"end","id":8}"#).unwrap().call, Call::End);
+        let reply = Reply { id: Some(7), answer: Answer::Time(5) };
+        assert_eq!(serde_json::to_string(&reply).unwrap(), r#"{"id":7,"time":5}"#);
+        assert_eq!(Reply::read(br#"{"id":7,"time":5}"#), Some(reply));
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_no_reply() {
+        let bill = Bill { machine: vec![CpuTimes { idle_ns: MOST, ..CpuTimes::default() }], ..Bill::default() };
+        let line =
+            |bill: &Bill| serde_json::to_vec(&Reply { id: Some(1), answer: Answer::Bill(bill.clone()) }).unwrap();
+        assert!(Reply::read(&line(&bill)).is_some());
+        let too_much = Bill { machine: vec![CpuTimes { idle_ns: MOST + 1, ..CpuTimes::default() }], ..bill.clone() };
+        let soaker = Some(Soaker { lost_ns: 1, baseline_share: 1.5 });
+        let disks = vec![DiskUse { name: "sd\u{1b}[2Ja".to_string(), ..DiskUse::default() }];
+        for odd in [too_much, Bill { soaker, ..bill.clone() }, Bill { disks, ..bill }] {
+            assert_eq!(Reply::read(&line(&odd)), None, "{odd:?}");
+        }
+        for odd in [&b"[]"[..], b"{}", br#"{"id":1}"#, br#"{"id":1,"time":-1}"#, br#"{"id":1,"soaking":2}"#, b"\xff"] {
+            assert_eq!(Reply::read(odd), None, "{}", odd.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn another_version_is_known_whatever_else_its_greeting_holds() {
+        let greeting = br#"{"id":0,"greeting":{"protocol":9,"program":"7.0.0","colour":[1]}}"#;
+        assert_eq!(Reply::other_version(greeting), Some((9, "7.0.0".to_string())));
+        assert_eq!(Reply::other_version(br#"{"id":0,"greeting":{"protocol":1}}"#), None);
+    }
+}

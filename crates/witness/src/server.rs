@@ -1,0 +1,109 @@
+//! Answers requests about this machine, a line each, until the input ends.
+
+use std::io::{self, BufRead, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use halfpower_os::switched::boot_identity;
+use halfpower_probe::{Root, probe_machine};
+use halfpower_record::Soaker;
+
+use crate::counters::Counters;
+use crate::lines::{self, Line};
+use crate::message::{Answer, Bill, Call, Greeting, PROTOCOL, Reply, Request};
+use crate::soaking::Soaking;
+
+/// Longer than any request.
+const LONGEST_REQUEST: usize = 4096;
+
+/// Answers each line of `input` with one of `output`, about this machine and the processes of these names. What is no
+/// request gets a line that says so. It ends where the input ends, or where nobody reads the answers any more.
+///
+/// # Errors
+/// Where the input cannot be read.
+pub fn serve(mut input: impl BufRead, mut output: impl Write, processes: &[String]) -> io::Result<()> {
+    let mut server = Server { processes, soaking: None, begun: None };
+    loop {
+        let reply = match lines::next(&mut input, LONGEST_REQUEST)? {
+            Line::End => return Ok(()),
+            Line::TooLong => unread("the line is too long"),
+            Line::Whole(line) => server.reply(&line),
+        };
+        let line = serde_json::to_string(&reply).map_err(io::Error::other)?;
+        // Whoever asked has gone: there is nobody left to tell.
+        if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn unread(why: &str) -> Reply {
+    Reply { id: None, answer: Answer::Error(format!("no request: {why}")) }
+}
+
+/// What is remembered from one request to the next.
+struct Server<'a> {
+    processes: &'a [String],
+    soaking: Option<Soaking>,
+    begun: Option<Counters>,
+}
+
+impl Server<'_> {
+    fn reply(&mut self, line: &[u8]) -> Reply {
+        match serde_json::from_slice::<Request>(line) {
+            Ok(Request { id, call }) => Reply { id: Some(id), answer: self.answer(call) },
+            Err(error) => unread(&error.to_string()),
+        }
+    }
+
+    fn answer(&mut self, call: Call) -> Answer {
+        match call {
+            Call::Hello => Answer::Greeting(greeting(self.processes)),
+            Call::Time => Answer::Time(unix_ns()),
+            Call::Soak => self.soak(),
+            Call::Begin { soaker } => self.begin(soaker),
+            Call::End => self.end().map_or_else(|why| Answer::Error(why.to_string()), Answer::Bill),
+        }
+    }
+
+    fn soak(&mut self) -> Answer {
+        // Two of them would take from each other.
+        self.soaking = None;
+        match Soaking::new() {
+            Ok(soaking) => {
+                let share = soaking.lost().0.baseline_share;
+                self.soaking = Some(soaking);
+                Answer::Soaking(share.clamp(0.0, 1.0))
+            }
+            Err(why) => Answer::Error(format!("the soaker cannot be started: {why}")),
+        }
+    }
+
+    fn begin(&mut self, soaker: bool) -> Answer {
+        self.soaking = self.soaking.take().filter(|_| soaker);
+        self.begun = Some(Counters::read(self.processes));
+        self.soaking.iter_mut().for_each(Soaking::begin);
+        Answer::Begun(true)
+    }
+
+    fn end(&mut self) -> Result<Bill, &'static str> {
+        let begun = self.begun.take().ok_or("no window has begun")?;
+        let soaker = self.soaking.take().map(|soaking| soaking.lost().0);
+        let soaker = soaker.map(|of| Soaker { baseline_share: of.baseline_share.clamp(0.0, 1.0), ..of });
+        Ok(Bill { soaker, ..begun.bill(self.processes, &Counters::read(self.processes)) })
+    }
+}
+
+/// Who answers here.
+fn greeting(processes: &[String]) -> Greeting {
+    Greeting {
+        protocol: PROTOCOL,
+        program: env!("CARGO_PKG_VERSION").to_string(),
+        boot: Some(boot_identity()).filter(|boot| !boot.is_empty()),
+        machine: probe_machine(&Root::live()),
+        processes: processes.to_vec(),
+    }
+}
+
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+}

@@ -1,0 +1,321 @@
+//! Talks with the witness at the far end: starts the command, asks, and gives up where no answer comes.
+
+use std::io::{BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use halfpower_os::processor::{self, Times};
+use halfpower_os::switched::boot_identity;
+use halfpower_record::{CpuTimes, FarEnd, FarEndMachine};
+
+use crate::ClockOffset;
+use crate::counters::processors_since;
+use crate::error::{WitnessError, shown};
+use crate::lines::{self, Line};
+use crate::message::{Answer, Bill, Call, Greeting, Reply, Request};
+
+/// Longer than any reply: 16,384 processors of 200 bytes.
+const LONGEST_REPLY: usize = 4 << 20;
+/// Messages there and back of which the shortest tells the clock's offset.
+const ROUND_TRIPS: usize = 5;
+/// How long the far end is looked at while nothing is asked of it.
+const IDLE: Duration = Duration::from_secs(1);
+/// Answers that may come too late before nobody asks any more.
+const MOST_SLOW: u32 = 3;
+/// How long the command may take to end once its input has.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long answers are waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// The first one: a connection is made before it, and a password may be asked for.
+    pub greeting: Duration,
+    /// Any other.
+    pub reply: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { greeting: Duration::from_secs(60), reply: Duration::from_secs(5) }
+    }
+}
+
+/// A line that came, and when.
+type Arrived = (Instant, Line);
+
+/// The witness at the far end, as long as it answers.
+pub struct Witness {
+    command: String,
+    patience: Patience,
+    child: Child,
+    /// `None` once the witness is lost.
+    requests: Option<ChildStdin>,
+    replies: Receiver<Arrived>,
+    next_id: u64,
+    slow: u32,
+    machine: FarEndMachine,
+    offset: Option<ClockOffset>,
+    is_soaking: bool,
+    is_window_open: bool,
+    notes: Vec<String>,
+}
+
+impl Witness {
+    /// Starts `command` with `/bin/sh -c`, so that words and quotes are the shell's, and waits for its greeting; then
+    /// looks at the far end for a second while nothing is asked of it.
+    ///
+    /// # Errors
+    /// Where nothing is started, nothing answers, or what answers is no witness of this version.
+    pub fn start(command: &str, patience: Patience) -> Result<Self, WitnessError> {
+        let shell = Command::new("/bin/sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = shell.map_err(WitnessError::NotStarted)?;
+        let (requests, output) = (child.stdin.take(), child.stdout.take().expect("it was asked for"));
+        let replies = listen(output).map_err(WitnessError::NotStarted)?;
+        let mut witness = Self {
+            command: command.to_string(),
+            patience,
+            child,
+            requests,
+            replies,
+            next_id: 0,
+            slow: 0,
+            machine: FarEndMachine::default(),
+            offset: None,
+            is_soaking: false,
+            is_window_open: false,
+            notes: Vec::new(),
+        };
+        let answer = witness.ask(Call::Hello, patience.greeting)?.0;
+        let Answer::Greeting(greeting) = answer else { return Err(witness.garbage(b"something else than a greeting")) };
+        witness.machine = machine_of(greeting);
+        witness.offset = Some(witness.clock_offset()?);
+        let here = processor::machine();
+        witness.machine.idle_cores = witness.idle_cores()?;
+        witness.machine.idle_cores_here = idle_cores_here(&here);
+        Ok(witness)
+    }
+
+    /// The machine at the far end.
+    pub fn machine(&self) -> &FarEndMachine {
+        &self.machine
+    }
+
+    /// Makes ready for a window, while the target is at rest: reads the clock's offset anew, and starts the soaker there
+    /// where that is wanted. On one and the same machine two soakers would take from each other, and ours sees all.
+    pub fn prepare(&mut self, with_soaker: bool) {
+        if self.requests.is_none() {
+            return;
+        }
+        let offset = self.clock_offset();
+        if let Some(offset) = self.heard(offset) {
+            self.offset = Some(offset);
+        }
+        self.is_soaking = false;
+        if with_soaker && !self.machine.is_this_machine {
+            let soaking = self.ask(Call::Soak, self.patience.reply);
+            self.is_soaking = self.heard(soaking).is_some();
+        }
+    }
+
+    /// Begins a window.
+    pub fn begin(&mut self) {
+        let begun = self.ask(Call::Begin { soaker: self.is_soaking }, self.patience.reply);
+        self.is_window_open = self.heard(begun).is_some();
+    }
+
+    /// Ends the window: what the far end spent; `None` where it does not tell.
+    pub fn end(&mut self) -> Option<FarEnd> {
+        if !std::mem::take(&mut self.is_window_open) {
+            return None;
+        }
+        let bill = self.bill();
+        let (bill, offset) = (self.heard(bill)?, self.offset?);
+        let Bill { span_ns, machine, soaker, processes, disks, interfaces, noise } = bill;
+        let ClockOffset { offset_ns: clock_offset_ns, reach_ns: clock_offset_reach_ns } = offset;
+        Some(FarEnd {
+            span_ns,
+            machine,
+            soaker,
+            processes,
+            disks,
+            interfaces,
+            noise,
+            clock_offset_ns,
+            clock_offset_reach_ns,
+        })
+    }
+
+    /// What a reader should know of answers that did not come; each sentence is given once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn bill(&mut self) -> Result<Bill, WitnessError> {
+        match self.ask(Call::End, self.patience.reply)?.0 {
+            Answer::Bill(bill) => Ok(bill),
+            _ => Err(self.garbage(b"something else than a bill")),
+        }
+    }
+
+    fn idle_cores(&mut self) -> Result<Option<f64>, WitnessError> {
+        self.ask(Call::Begin { soaker: false }, self.patience.reply)?;
+        std::thread::sleep(IDLE);
+        let bill = self.bill()?;
+        let busy_ns = bill.machine.iter().map(|cpu| cpu.busy_ns() as f64).sum::<f64>();
+        Ok((bill.span_ns > 0 && !bill.machine.is_empty()).then(|| busy_ns / bill.span_ns as f64))
+    }
+
+    /// The offset by the shortest of several round trips.
+    fn clock_offset(&mut self) -> Result<ClockOffset, WitnessError> {
+        let mut best: Option<ClockOffset> = None;
+        for _ in 0..ROUND_TRIPS {
+            let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+            let (answer, round_trip) = self.ask(Call::Time, self.patience.reply)?;
+            let Answer::Time(theirs) = answer else { return Err(self.garbage(b"something else than a time")) };
+            let offset = ClockOffset::of_round_trip(unix, theirs, round_trip);
+            best = Some(best.map_or(offset, |best| best.better(offset)));
+        }
+        Ok(best.expect("there was a round trip"))
+    }
+
+    /// Sends a request and waits for its reply; gives the time between the two as well.
+    fn ask(&mut self, call: Call, patience: Duration) -> Result<(Answer, Duration), WitnessError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let line = serde_json::to_string(&Request { id, call }).expect("a request is plain data") + "\n";
+        let sent = Instant::now();
+        let is_sent = self.requests.as_mut().is_some_and(|requests| requests.write_all(line.as_bytes()).is_ok());
+        if !is_sent {
+            // What it said before it ended tells more than that it ended.
+            return Err(match self.replies.recv_timeout(FAREWELL) {
+                Ok((_, Line::Whole(line))) => self.garbage(&line),
+                _ => self.ended(),
+            });
+        }
+        loop {
+            let left = patience.saturating_sub(sent.elapsed());
+            let (arrived, line) = match self.replies.recv_timeout(left) {
+                Ok((arrived, Line::Whole(line))) => (arrived, line),
+                Ok((_, Line::TooLong)) => return Err(self.garbage(b"a line without end")),
+                Ok((_, Line::End)) | Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(WitnessError::Silent { command: self.command.clone(), patience });
+                }
+            };
+            if let (Call::Hello, Some((protocol, program))) = (call, Reply::other_version(&line)) {
+                return Err(WitnessError::OtherVersion { protocol, program: shown(program.as_bytes()) });
+            }
+            match Reply::read(&line) {
+                Some(Reply { id: Some(of), answer: Answer::Error(said) }) if of == id => {
+                    return Err(WitnessError::Refused { said: shown(said.as_bytes()) });
+                }
+                Some(Reply { id: Some(of), answer }) if of == id => {
+                    return Ok((answer, arrived.saturating_duration_since(sent)));
+                }
+                // The answer to a request that nobody waits for any more.
+                Some(Reply { id: Some(of), .. }) if of < id => {}
+                _ => return Err(self.garbage(&line)),
+            }
+        }
+    }
+
+    fn garbage(&self, said: &[u8]) -> WitnessError {
+        WitnessError::Garbage { command: self.command.clone(), said: shown(said) }
+    }
+
+    fn ended(&mut self) -> WitnessError {
+        // Its output may close a moment before it ends.
+        let status = within(FAREWELL, || self.child.try_wait().ok().flatten());
+        let how = match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(code), _)) => format!(" with exit status {code}"),
+            Some((None, Some(signal))) => format!(" by signal {signal}"),
+            _ => String::new(),
+        };
+        WitnessError::Ended { command: self.command.clone(), how }
+    }
+
+    /// What was answered; where that is nothing, a note says so, and a witness that is lost is not asked again.
+    fn heard<T>(&mut self, answer: Result<T, WitnessError>) -> Option<T> {
+        let error = match answer {
+            Ok(answer) => return Some(answer),
+            // Lost before, and noted.
+            Err(_) if self.requests.is_none() => return None,
+            Err(error) => error,
+        };
+        let is_lost = match error {
+            WitnessError::Refused { .. } => false,
+            WitnessError::Silent { .. } => {
+                self.slow += 1;
+                self.slow >= MOST_SLOW
+            }
+            _ => true,
+        };
+        if is_lost {
+            self.requests = None;
+        }
+        let what =
+            if is_lost { "is not asked again: what it spends is not known from then on" } else { "is asked again" };
+        self.notes.push(format!("{error}; the far end {what}"));
+        None
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        // The end of its input ends a witness.
+        self.requests = None;
+        if within(FAREWELL, || self.child.try_wait().ok().flatten()).is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The first value that `look` gives in so long.
+fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let until = Instant::now() + time;
+    loop {
+        let found = look();
+        if found.is_some() || Instant::now() >= until {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Hands over each line with the moment at which it came, from a thread of its own.
+fn listen(output: ChildStdout) -> std::io::Result<Receiver<Arrived>> {
+    // One that nobody reads must not fill the memory.
+    let (lines, replies) = mpsc::sync_channel(16);
+    let work = move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let line = lines::next(&mut output, LONGEST_REPLY).unwrap_or(Line::End);
+            let is_last = line == Line::End;
+            if lines.send((Instant::now(), line)).is_err() || is_last {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("far end".to_string()).spawn(work)?;
+    Ok(replies)
+}
+
+/// Processors that this end kept busy since this reading, by the time that they have counted.
+fn idle_cores_here(then: &[Times]) -> Option<f64> {
+    let spent = processors_since(&processor::machine(), then);
+    let share = |cpu: &CpuTimes| {
+        let busy_ns = cpu.busy_ns() as f64;
+        busy_ns / (busy_ns + cpu.idle_ns as f64 + cpu.steal_ns as f64).max(1.0)
+    };
+    (!spent.is_empty()).then(|| spent.iter().map(share).sum())
+}
+
+fn machine_of(greeting: Greeting) -> FarEndMachine {
+    let Greeting { program, boot: theirs, machine, processes, .. } = greeting;
+    let ours = boot_identity();
+    let is_this_machine = !ours.is_empty() && theirs.as_ref() == Some(&ours);
+    FarEndMachine { machine, program, is_this_machine, processes, idle_cores: None, idle_cores_here: None }
+}
