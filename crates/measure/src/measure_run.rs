@@ -70,12 +70,12 @@ fn measure_in_pass(
     let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
     // A target that does not answer is not asked again.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
-        for (kind, count) in backend.read_back(run, stop)? {
-            *sum.errors.entry(kind).or_default() += count;
-        }
+        backend
+            .read_back(run, stop)?
+            .into_iter()
+            .for_each(|(kind, count)| *sum.errors.entry(kind).or_default() += count);
     }
     let rw = run.workload.rw;
-    let trims = rw.trims().then(|| sum.trims(rw));
     Ok(Record {
         run: *run,
         engine,
@@ -92,8 +92,8 @@ fn measure_in_pass(
         overdue_ios: sum.overdue_ios,
         achieved_depth: sum.depth,
         cpu: Cpu { ios: submitted, ..spent.cpu },
+        trims: rw.trims().then(|| sum.trims(rw)),
         latency: sum.latency,
-        trims,
         by_direction: rw.direction().is_none().then_some(sum.by_direction),
         errors: sum.errors,
         syncs: sum.syncs,
