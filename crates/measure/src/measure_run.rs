@@ -70,10 +70,7 @@ fn measure_in_pass(
     let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
     // A target that does not answer is not asked again.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
-        backend
-            .read_back(run, stop)?
-            .into_iter()
-            .for_each(|(kind, count)| *sum.errors.entry(kind).or_default() += count);
+        sum.add_found(backend.read_back(run, stop)?);
     }
     let rw = run.workload.rw;
     Ok(Record {

@@ -83,6 +83,13 @@ impl Sum {
         self.short_transfers += short_transfers;
     }
 
+    /// Adds what reading back found wrong, by kind.
+    pub(crate) fn add_found(&mut self, found: BTreeMap<String, u64>) {
+        for (kind, count) in found {
+            *self.errors.entry(kind).or_default() += count;
+        }
+    }
+
     fn add_errors(&mut self, errors: impl Iterator<Item = (Errno, u64)>) {
         for (errno, count) in errors {
             *self.errors.entry(errno.name().into_owned()).or_default() += count;
