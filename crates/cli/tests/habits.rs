@@ -81,9 +81,11 @@ fn a_key_that_is_not_taken_stops_the_line_and_is_named() {
 
 #[test]
 fn a_sqlio_line_prints_in_its_layout() {
-    let shown = printed(folder().path(), "sqlio -kR -s0.05 -frandom -b8 -o8 -t2 -LS sim:");
+    let here = folder();
+    std::fs::write(here.path().join("F"), vec![1; 4 << 20]).unwrap();
+    let shown = printed(here.path(), "sqlio -kR -s1 -frandom -b8 -o8 -t2 -LS F");
     for line in [
-        "2 threads reading for 0.05 secs from file sim:",
+        "2 threads reading for 1 secs from file F",
         "\tusing 8KB random IOs",
         "\tenabling multiple I/Os per thread with 8 outstanding",
         "\tbuffering set to not use file nor disk caches (as is SQL Server)",

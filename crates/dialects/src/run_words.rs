@@ -102,7 +102,10 @@ impl RunWords {
             (None, None) => {}
             (from, Some(size)) if is_laid_out && !end.is_multiple_of(LAID_OUT_BYTES) => {
                 let from = from.unwrap_or(Bytes(0));
-                words.extend(["--size".into(), Bytes(end.next_multiple_of(LAID_OUT_BYTES)).to_string().into()]);
+                words.extend([
+                    "--size".into(),
+                    Bytes(end.checked_next_multiple_of(LAID_OUT_BYTES).unwrap_or(end)).to_string().into(),
+                ]);
                 words.extend(["--region".into(), format!("{from}+{size}").into()]);
             }
             (None, Some(size)) => words.extend(["--size".into(), size.to_string().into()]),

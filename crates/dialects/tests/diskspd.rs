@@ -48,3 +48,9 @@ fn what_is_not_taken_is_named() {
     assert!(refusals(translate(&words("-b4K -r8K sim:")))[0].contains("multiples of their size"));
     assert!(refusals(translate(&words("-b4K")))[0].contains("name a target"));
 }
+
+#[test]
+fn a_size_beyond_all_sizes_is_passed_on_and_not_rounded() {
+    let said = runs(translate(&words("-b4K -d10 -w30 -c18446744073709551615 F")));
+    assert!(said[0].contains("--size 18446744073709551615"), "{said:?}");
+}
