@@ -60,7 +60,8 @@ pub(crate) fn chosen_peaks(paths: &[ObservedPath]) -> Vec<CellId> {
 
 fn chosen_of(paths: &[ObservedPath], is_one: impl Fn(&ObservedPath) -> bool) -> Option<CellId> {
     let these: Vec<(usize, &ObservedPath)> = paths.iter().enumerate().filter(|(_, path)| is_one(path)).collect();
-    let rate = |name: &CellId| paths[name.0].rates[name.1].log;
+    // A path has no rates where every run of its cells went wrong since.
+    let rate = |name: &CellId| paths[name.0].rates.get(name.1).map_or(f64::NEG_INFINITY, |rate| rate.log);
     let confirmed = confirming(&these).into_iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
     confirmed.or_else(|| peak(&these))
 }

@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 
 /// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
+/// Times that runs are made at most.
+const TRIES: usize = 5;
 /// How far a rate may be off.
 const WITHIN: f64 = 0.03;
 
@@ -52,17 +54,28 @@ fn rates(text: &str) -> Vec<f64> {
 }
 
 /// Reads and durable writes of both shares over a wire of so many Mbit/s.
+///
+/// Whoever else uses the processors makes a run slower and never faster: no run gives more than the wire has, and the best
+/// of a few gives it.
 fn over_a_wire(megabits: f64) {
     let script = format!(
         "wire {megabits}mbit; for share in $SMB $NFS; do for how in 'read device' 'write none'; do set -- $how; \
          $HP run $share --size 64MiB --rw $1 --cache $2 --bs 1MiB --iodepth 8 --runtime 3s; done; done"
     );
-    let Some(text) = lab(&script) else { return };
     let wanted = megabits / 8.0 * PAYLOAD;
-    let rates = rates(&text);
-    assert_eq!(rates.len(), 4, "{text}");
-    let is_near = |rate: &f64| (rate / wanted - 1.0).abs() <= WITHIN;
-    assert!(rates.iter().all(is_near), "{rates:?} instead of {wanted:.1} MB/s\n{text}");
+    let mut best = [0.0; 4];
+    for _ in 0..TRIES {
+        let Some(text) = lab(&script) else { return };
+        let rates = rates(&text);
+        assert_eq!(rates.len(), best.len(), "{text}");
+        println!("{rates:?} of {wanted:.1} MB/s");
+        assert!(rates.iter().all(|rate| rate / wanted <= 1.0 + WITHIN), "{rates:?} of {wanted:.1} MB/s\n{text}");
+        best.iter_mut().zip(&rates).for_each(|(best, rate)| *best = rate.max(*best));
+        if best.iter().all(|rate| rate / wanted >= 1.0 - WITHIN) {
+            return;
+        }
+    }
+    panic!("{best:?} instead of {wanted:.1} MB/s at best");
 }
 
 #[test]
