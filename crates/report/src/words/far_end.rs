@@ -37,9 +37,9 @@ fn stolen(share: f64) -> String {
     if share >= 0.01 { format!(", and {} taken by its hypervisor", format::percent(share)) } else { String::new() }
 }
 
-/// A path, such as `random direct read`.
+/// A path, such as `seq. direct read`, so that both ends have room beside it in 80 columns.
 pub(crate) fn path(cost: &EndsCost) -> String {
-    path_words(cost.pattern, cost.cache, cost.rw)
+    path_words(cost.pattern, cost.cache, cost.rw).replace("sequential", "seq.")
 }
 
 /// How time is accounted for: `charged; there to smbd`.
@@ -47,8 +47,8 @@ pub(crate) fn accounting(by: Accounting, machine: &FarEndMachine) -> String {
     match by {
         Accounting::Charged if machine.processes.is_empty() => "charged".to_string(),
         Accounting::Charged => format!("charged; there to {}", machine.processes.join(", ")),
-        Accounting::Machine => "machine, less at rest".to_string(),
-        Accounting::Soaker => "all spent (soaker)".to_string(),
+        Accounting::Machine => "machine".to_string(),
+        Accounting::Soaker => "soaker".to_string(),
     }
 }
 
