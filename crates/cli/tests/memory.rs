@@ -143,6 +143,7 @@ fn record(run: &Run) -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        hosts: Vec::new(),
         by_direction: None,
         far_end: None,
         discarded: Vec::new(),

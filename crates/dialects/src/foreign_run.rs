@@ -117,6 +117,7 @@ impl ForeignRun {
             cached_bytes: None,
             noise: Noise::default(),
             anatomy: None,
+            hosts: Vec::new(),
             far_end: None,
             discarded: Vec::new(),
             origin: Some(Box::new(self.origin)),

@@ -100,6 +100,7 @@ fn measure_in_pass(
         cached_bytes,
         noise: spent.noise,
         far_end: spent.far_end,
+        hosts: Vec::new(),
         anatomy: spent.anatomy,
         discarded: Vec::new(),
         origin: None,

@@ -6,7 +6,7 @@ use halfpower_spec::{Bytes, Direction, Experiment, Rate, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FarEndMachine, ImportedFile, Machine, PlaceIdentity};
+use crate::{FarEndMachine, HostPlace, ImportedFile, Machine, PlaceIdentity};
 
 /// Everything about the place that a reader needs to believe the numbers. What is not known is `None`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub struct Environment {
     /// The machine at the far end of the path, where a witness there tells of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarEndMachine>,
+    /// The processes that measure together, in the order of their ranks; none where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostPlace>,
     /// The file system under the target, where there is one.
     pub filesystem: Option<FileSystem>,
     /// The block device under the target, where there is one.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
     Trims,
 };
 
@@ -79,6 +79,10 @@ pub struct Record {
     /// What the far end spent; `None` without a witness there, and where it did not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Box<FarEnd>>,
+    /// What each process did, where several made this run together; empty where one did. The figures above are then of
+    /// all: bytes and requests are sums, and `elapsed_ns` is such that the rate is the sum of the processes' rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostShare>,
     /// Where the requests' time went, in a pass of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,

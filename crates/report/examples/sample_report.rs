@@ -322,6 +322,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         cached_bytes: Some(0),
         noise: Noise::default(),
         anatomy: None,
+        hosts: Vec::new(),
         by_direction: None,
         far_end: None,
         discarded: Vec::new(),

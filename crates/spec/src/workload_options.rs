@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, Fadvise, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch,
+    Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch,
     VolumeLayout,
 };
 
@@ -64,7 +64,11 @@ pub struct WorkloadOptions {
     /// Connections to a file server that the requests of each thread are shared out to.
     #[serde(skip_serializing_if = "is_single")]
     pub connections: u32,
+    /// Processes that take part, where a study is of many; `None` is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
 }
+
 /// Whether it writes nothing, so that records of workloads without it are as they were.
 fn is_even(distribution: &RandomDistribution) -> bool {
     *distribution == RandomDistribution::Even
@@ -109,6 +113,7 @@ impl Default for WorkloadOptions {
             ramp_time: Nanos(0),
             bssplit: None,
             connections: 1,
+            hosts: None,
         }
     }
 }
@@ -161,6 +166,7 @@ impl fmt::Display for WorkloadOptions {
         flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
         self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
         flag(self.connections != default.connections, "connections", &self.connections)?;
+        self.hosts.iter().try_for_each(|hosts| flag(true, "hosts", hosts))?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }
 }

@@ -117,6 +117,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),
         anatomy: None,
+        hosts: Vec::new(),
         by_direction: None,
         far_end: None,
         discarded: Vec::new(),

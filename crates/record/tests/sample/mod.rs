@@ -77,6 +77,7 @@ pub fn record(number: u32) -> Record {
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,
+        hosts: Vec::new(),
         by_direction: None,
         far_end: None,
         discarded: Vec::new(),

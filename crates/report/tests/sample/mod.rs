@@ -306,6 +306,7 @@ pub fn record() -> Record {
         cached_bytes: None,
         noise: Noise::default(),
         anatomy: None,
+        hosts: Vec::new(),
         by_direction: None,
         far_end: None,
         discarded: Vec::new(),

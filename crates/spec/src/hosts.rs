@@ -1,0 +1,76 @@
+//! Names the processes of a study of many hosts that take part in a run.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ParseError;
+
+/// Processes of a study of many hosts, by their ranks: `0-3`, or `5` alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Hosts {
+    /// The first of them.
+    pub from: u32,
+    /// How many, in the order of their ranks; at least 1.
+    pub count: u32,
+}
+
+impl Hosts {
+    /// The first so many.
+    pub fn first(count: u32) -> Self {
+        Self { from: 0, count }
+    }
+
+    /// One of them.
+    pub fn only(rank: u32) -> Self {
+        Self { from: rank, count: 1 }
+    }
+
+    /// Their ranks.
+    pub fn ranks(self) -> Range<u32> {
+        self.from..self.from.saturating_add(self.count)
+    }
+}
+
+impl fmt::Display for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            0 | 1 => write!(f, "{}", self.from),
+            count => write!(f, "{}-{}", self.from, self.from.saturating_add(count - 1)),
+        }
+    }
+}
+
+impl FromStr for Hosts {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let expected = || ParseError::new(text, 0, "ranks such as 0-3, or 5");
+        let rank = |digits: &str| digits.parse::<u32>().map_err(|_| expected());
+        let (from, last) = match text.split_once('-') {
+            Some((from, last)) => (rank(from)?, rank(last)?),
+            None => (rank(text)?, rank(text)?),
+        };
+        let count = last.checked_sub(from).and_then(|beyond| beyond.checked_add(1)).ok_or_else(expected)?;
+        Ok(Self { from, count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_read_as_they_are_written() {
+        for (text, hosts) in [("0-3", Hosts::first(4)), ("5", Hosts::only(5))] {
+            assert_eq!(text.parse(), Ok(hosts));
+            assert_eq!(hosts.to_string(), text);
+        }
+        for wrong in ["", "3-0", "-1", "a", "0-4294967295"] {
+            assert!(wrong.parse::<Hosts>().is_err(), "{wrong}");
+        }
+    }
+}
