@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use halfpower_spec::{
-    Affinity, Arrival, Arrivals, BlockSizes, Bytes, Cache, Experiment, Fadvise, Kernel, Layout, Nanos, PageCache,
-    ParseError, Pass, RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload, WorkloadOptions,
+    Affinity, Arrival, Arrivals, BlockSizes, Bytes, Cache, Experiment, Fadvise, Hosts, Kernel, Layout, Nanos,
+    PageCache, ParseError, Pass, RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload,
+    WorkloadOptions,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
@@ -144,6 +145,9 @@ pub struct WorkloadOptionArgs {
     /// Share the requests of each thread out to this many connections to a file server
     #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
     connections: u32,
+    /// Let only these processes of a run on many hosts take part, by their ranks, such as 0-3, or 5
+    #[arg(hide_short_help = true, long, value_name = "RANKS", value_parser = parse::<Hosts>)]
+    hosts: Option<Hosts>,
     /// Write blocks with their number, the seed and a checksum, and verify every block that is read
     #[arg(hide_short_help = true, long)]
     verify: bool,
@@ -172,7 +176,7 @@ impl WorkloadOptionArgs {
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
-        let Self { random_distribution, ramp_time, bssplit, connections, .. } = *self;
+        let Self { random_distribution, ramp_time, bssplit, connections, hosts, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -193,6 +197,7 @@ impl WorkloadOptionArgs {
             ramp_time,
             bssplit,
             connections,
+            hosts,
         }
     }
 }

@@ -48,6 +48,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         syncs: Default::default(),
         by_direction: None,
         far_end: None,
+        hosts: Vec::new(),
         discarded: Vec::new(),
         trims: None,
         origin: None,

@@ -37,6 +37,12 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if rw.pattern() == Pattern::Unknown {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
     }
+    if let Some(hosts) = options.hosts {
+        return refuse(format!(
+            "--hosts {hosts} names processes of a run on many hosts, and this is a single one: start it by mpirun, or leave \
+             --hosts out"
+        ));
+    }
     gives_back(workload)?;
     draws_at_random(workload)?;
     draws_sizes(workload)?;

@@ -183,7 +183,10 @@ pub(crate) fn drive(
         shared.changed.notify_all();
         return Err(failed.unwrap_or(MeasureError::Interrupted));
     }
-    account.begin();
+    if let Err(error) = account.begin() {
+        shared.set_gate(Gate::Locked);
+        return Err(error);
+    }
     shared.set_gate(Gate::Open);
     let mut watch = silence.map(|silence| Watch::new(&shared, run.runtime, silence));
     let all_ended = |state: &State| has_ended(state) == count;

@@ -76,6 +76,12 @@ pub enum MeasureError {
         /// What became of it.
         what: String,
     },
+    /// What another process that makes the runs too came upon, or the way to it.
+    #[error("{what}")]
+    Elsewhere {
+        /// Which, where, and what to do.
+        what: String,
+    },
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),

@@ -33,6 +33,20 @@ pub fn measure_until_stopped(
     run: &Run,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
+    loop {
+        let own = backend.share_out(run)?;
+        let made = own.map(|own| measure_own_part(backend, &own, stop));
+        if let Some(record) = backend.put_together(run, made, stop)? {
+            return Ok(record);
+        }
+    }
+}
+
+/// Measures what [`TargetBackend::share_out`] gave: this process's own part of a run, all of it where it is alone.
+///
+/// # Errors
+/// As [`measure_until_stopped`].
+pub fn measure_own_part(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     let threads = halfpower_os::trace::own_threads().len();
     match measure_in_pass(backend, run, run.pass, stop) {
         // The soaker's threads may be those that are too many: its cost is then known from below alone.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, Errno};
-use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise};
+use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -49,7 +49,10 @@ pub struct Prepared {
 /// The account of one run: of the processors, and of what else its pass looks at.
 pub trait Account {
     /// Called right before the first submission.
-    fn begin(&mut self);
+    ///
+    /// # Errors
+    /// Where the run must not begin, since another process that makes it too could not.
+    fn begin(&mut self) -> Result<(), MeasureError>;
     /// Called right after the last reaping.
     fn end(&mut self) -> Spent;
 }
@@ -100,6 +103,27 @@ pub trait TargetBackend {
     /// # Errors
     /// Where there is no room, or [`MeasureError::Interrupted`] when `stop` was set.
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError>;
+    /// Tells the processes that make this run too to begin with it; gives this process's own part of it, or `None` where it
+    /// takes no part. A process that is alone makes all of it.
+    ///
+    /// # Errors
+    /// Where there are no such processes, or they cannot be told.
+    fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
+        Ok(Some(*run))
+    }
+    /// Puts together what all processes made of a run, `made` by this one (`None` where it took no part); gives `None`
+    /// where the run has to be made again.
+    ///
+    /// # Errors
+    /// What kept any of them from making it.
+    fn put_together(
+        &mut self,
+        _run: &Run,
+        made: Option<Result<Record, MeasureError>>,
+        _stop: &AtomicBool,
+    ) -> Result<Option<Record>, MeasureError> {
+        made.transpose()
+    }
     /// Makes the target ready for a run and opens its engines.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use halfpower_record::Environment;
+use halfpower_record::{Environment, Record};
 use halfpower_spec::{Bytes, Pass, Run, Workload};
 use halfpower_witness::Witness;
 
@@ -50,6 +50,19 @@ impl TargetBackend for WitnessedTarget {
         self.target.make_ready(span, stop)
     }
 
+    fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
+        self.target.share_out(run)
+    }
+
+    fn put_together(
+        &mut self,
+        run: &Run,
+        made: Option<Result<Record, MeasureError>>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Record>, MeasureError> {
+        self.target.put_together(run, made, stop)
+    }
+
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
         self.target.prepare(run, stop)
     }
@@ -84,9 +97,9 @@ struct BothEnds {
 }
 
 impl Account for BothEnds {
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), MeasureError> {
         locked(&self.witness).begin();
-        self.near.begin();
+        self.near.begin()
     }
 
     fn end(&mut self) -> Spent {

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum DiscardReason {
     /// Its rate was not steady, and the run was measured again in a longer one.
     NotSteady,
+    /// The processes that made it did not measure at the same time for long enough.
+    NotTogether,
 }
 
 /// A window that was measured again: its rates are gone, its faults are not.

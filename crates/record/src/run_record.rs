@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
-    Trims,
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin,
+    Soaker, Trims,
 };
 
 /// One run: what was asked, and what it gave.

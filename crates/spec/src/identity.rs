@@ -43,7 +43,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     let WorkloadOptions { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, .. } =
         options;
     let WorkloadOptions { page_cache, fadvise, write_cache, members, volume_layout, kernel, verify, .. } = options;
-    let WorkloadOptions { random_distribution, ramp_time, bssplit, .. } = options;
+    let WorkloadOptions { random_distribution, ramp_time, bssplit, hosts, .. } = options;
     let mut part = |differs: bool, name: &str, value: &dyn Display| {
         if differs { write!(f, " --{name} {value}") } else { Ok(()) }
     };
@@ -64,6 +64,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     part(*random_distribution != default.random_distribution, "random-distribution", random_distribution)?;
     part(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
     bssplit.iter().try_for_each(|sizes| part(true, "bssplit", sizes))?;
+    hosts.iter().try_for_each(|hosts| part(true, "hosts", hosts))?;
     if *verify { f.write_str(" --verify") } else { Ok(()) }
 }
 

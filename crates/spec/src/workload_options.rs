@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution, Switch,
-    VolumeLayout,
+    Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
+    Switch, VolumeLayout,
 };
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.

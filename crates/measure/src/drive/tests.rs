@@ -8,7 +8,9 @@ use super::*;
 struct NoAccount;
 
 impl Account for NoAccount {
-    fn begin(&mut self) {}
+    fn begin(&mut self) -> Result<(), MeasureError> {
+        Ok(())
+    }
 
     fn end(&mut self) -> Spent {
         Spent::default()

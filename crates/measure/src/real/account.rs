@@ -96,7 +96,7 @@ impl Tracing {
 }
 
 impl Account for MachineAccount {
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), MeasureError> {
         self.sight = self.witness.look();
         self.machine = processor::machine();
         if let Some(soaking) = &mut self.soaking {
@@ -107,6 +107,7 @@ impl Account for MachineAccount {
         }
         self.begun = Instant::now();
         self.charged = processor::charged();
+        Ok(())
     }
 
     fn end(&mut self) -> Spent {

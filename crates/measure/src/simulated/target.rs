@@ -218,7 +218,9 @@ struct VirtualAccount {
 }
 
 impl Account for VirtualAccount {
-    fn begin(&mut self) {}
+    fn begin(&mut self) -> Result<(), MeasureError> {
+        Ok(())
+    }
 
     fn end(&mut self) -> Spent {
         let spent = self.engine.read();
