@@ -23,14 +23,15 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use halfpower_measure::{
-    RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE, WitnessedTarget,
-    WriteCache,
+    HostPart, RealTarget, RealTargetOptions, ShareTarget, SimulatedTarget, TargetBackend, USUAL_SILENCE,
+    WitnessedTarget, WriteCache,
 };
 use halfpower_output::{Destination, Form, OutputError};
 use halfpower_record::{RecordError, TargetKind};
 use halfpower_share::{Access, Credentials};
 use halfpower_spec::{Bytes, Nanos, ShareAddress, Switch, Target};
 use halfpower_witness::{Patience, Witness};
+use serde::{Deserialize, Serialize};
 
 use crate::measuring_args::CommonArgs;
 
@@ -41,6 +42,7 @@ const LAYOUT_OF_A_RUN: Nanos = Nanos(60_000_000_000);
 pub const SILENCE_OF_A_SERVER: Nanos = Nanos(30_000_000_000);
 
 /// What a command needs of a target.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Purpose {
     /// Whether anything will be written to it.
     pub writes: bool,
@@ -61,17 +63,27 @@ impl Purpose {
     }
 }
 
-/// Makes the backend of a target.
-pub fn backend(target: &Target, common: &CommonArgs, purpose: &Purpose) -> Result<Box<dyn TargetBackend>> {
+/// Makes the backend of a target; of one that several processes measure, this one's part, and whether another process of
+/// this computer has opened it before.
+pub fn backend(
+    target: &Target,
+    common: &CommonArgs,
+    purpose: &Purpose,
+    part: Option<(HostPart, bool)>,
+) -> Result<Box<dyn TargetBackend>> {
+    let (host_part, is_beside_another) = part.map_or((None, false), |(part, beside)| (Some(part), beside));
+    let rank = host_part.as_ref().map_or(0, |part| u64::from(part.rank));
     let wanted = RealTargetOptions {
         size: purpose.size,
         spread: purpose.spread,
         writes: purpose.writes,
         overwrite: common.overwrite,
-        force_in_use: common.force_in_use,
+        force_in_use: common.force_in_use || is_beside_another,
+        host_part,
         drop_caches: common.drop_caches,
         engine: common.engine,
-        seed: common.seed,
+        // No host writes what another one writes.
+        seed: common.seed.wrapping_add(rank.wrapping_mul(0xD1B5_4A32_D192_ED03)),
         layout_limit: purpose.layout_limit,
         silence: common.timeout.unwrap_or(usual_silence(target)),
     };

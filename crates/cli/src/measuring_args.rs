@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use halfpower_spec::{Bytes, EngineName, IoMem, Nanos};
+use halfpower_spec::{Bytes, EngineName, HostLayout, IoMem, Nanos};
 
 use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
@@ -58,6 +58,18 @@ pub struct CommonArgs {
     /// started once, and talks over its standard input and output.
     #[arg(long, value_name = "COMMAND", value_parser = far_end)]
     pub far_end: Option<String>,
+    /// On many hosts, give each process a file of its own (file-per-process), or all of them one, each its part (shared)
+    ///
+    /// Without it, file-per-process. --size is that of each process. Of a file or a device that is there, shared takes
+    /// disjoint parts, and file-per-process lets every process use all of it.
+    #[arg(long, value_parser = parse::<HostLayout>, default_value = "file-per-process", help_heading = "Many hosts (mpirun)")]
+    pub host_layout: HostLayout,
+    /// Give processes that share a file so many bytes of it in turn, in whole MiB [default: one part each]
+    #[arg(long, value_name = "SIZE", value_parser = one_size, help_heading = "Many hosts (mpirun)")]
+    pub interleave: Option<Bytes>,
+    /// Let each process read what the next one has written, so that no host reads what its own cache holds
+    #[arg(long, help_heading = "Many hosts (mpirun)")]
+    pub reorder: bool,
     /// Seed the offsets, the payload and the order of runs
     #[arg(long, visible_alias = "randseed", default_value_t = 1)]
     pub seed: u64,
@@ -71,4 +83,30 @@ pub struct CommonArgs {
     /// has open for writing; its data may be lost, and the machine with it
     #[arg(long)]
     pub force_in_use: bool,
+}
+
+impl CommonArgs {
+    /// The first flag that is about many hosts alone; `None` where none was given.
+    pub fn of_hosts(&self) -> Option<&'static str> {
+        let given = [
+            ("--host-layout", self.host_layout != HostLayout::FilePerProcess),
+            ("--interleave", self.interleave.is_some()),
+            ("--reorder", self.reorder),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+    }
+
+    /// What is to be said of how the data of so many processes lie; `None` where each has its own.
+    pub fn note_of_layout(&self, processes: u32) -> Option<String> {
+        let layout = match (self.host_layout, self.interleave) {
+            (HostLayout::FilePerProcess, _) => None,
+            (HostLayout::Shared, None) => Some(format!("{processes} processes shared one target, each a part of it")),
+            (HostLayout::Shared, Some(turn)) => {
+                Some(format!("{processes} processes shared one target in turns of {turn}"))
+            }
+        };
+        let reorder = self.reorder.then(|| "each process read what the next one had written".to_string());
+        let told: Vec<String> = layout.into_iter().chain(reorder).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
 }

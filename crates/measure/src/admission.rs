@@ -83,16 +83,19 @@ pub(crate) fn has_no_connections(workload: &Workload) -> Result<(), MeasureError
 ///
 /// # Errors
 /// What does not, and what to do.
-pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>) -> Result<(), MeasureError> {
+pub(crate) fn fits_pieces(workload: &Workload, spread: Option<Spread>, span_bytes: u64) -> Result<(), MeasureError> {
     let Some(spread) = spread else { return Ok(()) };
     let (bs, piece) = (workload.bs, Bytes(spread.piece_bytes()));
     let what = if workload.options.verify {
-        "--verify checks a span that is one part: leave --spread or --verify out".to_string()
+        "--verify checks a span that is one part: leave it out, or --spread and --host-layout shared".to_string()
     } else if workload.options.bssplit.is_some() {
         "--bssplit lets requests begin anywhere, and the pieces of --spread have ends: leave one of them out"
             .to_string()
-    } else if bs > piece {
-        format!("--bs {bs} does not fit the pieces of --spread, which hold {piece}: ask for a larger --size")
+    } else if !spread.admits(bs.0, span_bytes) {
+        format!(
+            "--bs {bs} does not fit the pieces of --spread or --interleave, which hold {piece}: ask for a larger --size, or \
+             for an --interleave that is a multiple of --bs"
+        )
     } else {
         return Ok(());
     };

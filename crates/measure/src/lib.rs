@@ -24,7 +24,7 @@ mod witnessed;
 
 pub use error::MeasureError;
 pub use measure_run::{measure, measure_own_part, measure_until_stopped};
-pub use real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
+pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
 pub use simulated::SimulatedTarget;
 pub use target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 pub use witnessed::WitnessedTarget;

@@ -10,6 +10,7 @@ mod admits;
 mod apply_options;
 mod engines;
 mod harness;
+mod host_part;
 mod lanes;
 mod layout;
 mod ledgers;
@@ -28,6 +29,7 @@ mod target;
 mod verification;
 mod write_cache;
 
+pub use host_part::HostPart;
 pub use options::{RealTargetOptions, USUAL_SILENCE};
 pub use share_target::{ShareTarget, probe_share};
 pub use target::RealTarget;

@@ -30,6 +30,7 @@ pub mod polling;
 pub mod processor;
 pub mod ring;
 mod run_file;
+mod shared_file;
 #[cfg(test)]
 mod skip;
 pub mod switched;
@@ -50,6 +51,7 @@ pub use mapping::Mapping;
 pub use payload::Payload;
 pub use ring::{Ring, RingForm, available as io_uring_available};
 pub use run_file::{Mode, ReadOrder, RunFile};
+pub use shared_file::{SharedFile, sweep_shared};
 pub use transfer::{Action, Reaped, Transfer, file_of_slot};
 
 /// Puts back what killed processes of ours left switched, and says so, a sentence each.

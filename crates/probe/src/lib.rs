@@ -24,7 +24,7 @@ mod target;
 
 use std::path::Path;
 
-use halfpower_record::{Environment, FileSystem};
+use halfpower_record::{Environment, FileSystem, HostLink};
 
 use block::{Disk, Stack, disks_of_mount};
 use halfpower_os::mounts::{Mount, mount_of};
@@ -36,6 +36,7 @@ pub use interrupts::{Interrupts, interrupts};
 pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::probe_machine;
 pub use root::Root;
+pub use route::link_to;
 pub use served_share::{ServedShare, probe_share};
 pub use target::{ProbeError, TargetIdentity};
 
@@ -50,6 +51,15 @@ const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs
 /// Where nothing on the way to `path` can be reached.
 pub fn probe_path(root: &Root, path: &Path) -> Result<Environment, ProbeError> {
     Ok(probe(root, &TargetIdentity::of(path)?))
+}
+
+/// The interface on the way to the server whose files `path` holds; `None` where they are not a server's.
+pub fn link_to_path(root: &Root, path: &Path) -> Option<HostLink> {
+    let target = TargetIdentity::of(path).ok()?;
+    let mounts = mount_table::mounts(root);
+    let mount = mount_of(&mounts, &target.path, Some(target.number)).filter(|_| !target.is_device)?;
+    let address = share::address(mount).filter(|_| ON_SERVERS.contains(&mount.kind.as_str()))?;
+    route::link_to(root, address)
 }
 
 /// The place that `target` is in.

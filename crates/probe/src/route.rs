@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use halfpower_record::Level;
+use halfpower_record::{HostLink, Level};
 use halfpower_spec::Rate;
 
 use crate::Root;
@@ -47,6 +47,14 @@ pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
         if address.is_ipv4() { 4 } else { 6 }
     );
     Some(Level { name, pap: Some(Rate(line)), attainable: Some(Rate(line * share)), source, ..Level::default() })
+}
+
+/// The interface by which `address` is reached, with the speed that its driver tells; `None` where no route is known.
+pub fn link_to(root: &Root, address: IpAddr) -> Option<HostLink> {
+    let interface = interface_to(root, address)?;
+    let megabits = root.number::<f64>(format!("sys/class/net/{interface}/speed"));
+    let bits_per_second = megabits.filter(|speed| (1.0..1e9).contains(speed)).map(|speed| (speed * 1e6) as u64);
+    Some(HostLink { interface, bits_per_second })
 }
 
 fn headers(address: IpAddr) -> f64 {

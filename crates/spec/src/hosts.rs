@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ParseError;
+use crate::words::words;
 
 /// Processes of a study of many hosts, by their ranks: `0-3`, or `5` alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +58,15 @@ impl FromStr for Hosts {
         let count = last.checked_sub(from).and_then(|beyond| beyond.checked_add(1)).ok_or_else(expected)?;
         Ok(Self { from, count })
     }
+}
+
+words! {
+    /// How the data of many hosts lie on their target.
+    HostLayout, "host layout":
+    /// Each process has a file, or a target, of its own.
+    FilePerProcess = "file-per-process",
+    /// All have one file or target, and each its own part of it.
+    Shared = "shared",
 }
 
 #[cfg(test)]

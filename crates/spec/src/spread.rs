@@ -15,10 +15,14 @@ const ENOUGH_PIECES: u64 = 16;
 /// Where the pieces of a span lie: the first at the target's begin, the last at its end, the others evenly between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
-    /// Bytes of a piece, a power of two; the last one may hold fewer.
+    /// Where the first piece lies.
+    first_byte: u64,
+    /// Bytes of a piece; the last one may hold fewer.
     piece_bytes: u64,
-    /// Bytes from the first byte of a piece to that of the next: at least two pieces.
+    /// Bytes from the first byte of a piece to that of the next: at least two pieces, or a piece of each process.
     stride_bytes: u64,
+    /// Whether somebody else's piece begins where one ends.
+    is_shared: bool,
 }
 
 impl Spread {
@@ -47,7 +51,26 @@ impl Spread {
             ));
         }
         let stride_bytes = (whole_bytes - piece_bytes) / (pieces - 1);
-        Ok(Self { piece_bytes, stride_bytes: stride_bytes - stride_bytes % LEAST_PIECE_BYTES })
+        let stride_bytes = stride_bytes - stride_bytes % LEAST_PIECE_BYTES;
+        Ok(Self { first_byte: 0, piece_bytes, stride_bytes, is_shared: false })
+    }
+
+    /// The part of process `rank` of `of` processes that have `span_bytes` each: one after the other, or in turns of
+    /// `interleave` bytes.
+    pub fn of_process(rank: u32, of: u32, span_bytes: u64, interleave: Option<Bytes>) -> Self {
+        let piece_bytes = interleave.map_or(span_bytes, |interleave| interleave.0).max(1);
+        Self {
+            first_byte: piece_bytes * u64::from(rank),
+            piece_bytes,
+            stride_bytes: piece_bytes * u64::from(of),
+            is_shared: true,
+        }
+    }
+
+    /// Whether a request of `bytes` may begin at any multiple of them and stays in its piece, or in the gap behind it.
+    pub fn admits(&self, bytes: u64, span_bytes: u64) -> bool {
+        let is_whole = !self.is_shared || self.piece_bytes >= span_bytes || self.piece_bytes.is_multiple_of(bytes);
+        bytes <= self.piece_bytes && is_whole
     }
 
     /// Bytes of a piece. A request that is no larger and begins in a piece ends before the next one begins.
@@ -63,7 +86,7 @@ impl Spread {
     /// Where a byte of the span lies on the target.
     #[inline]
     pub fn place(&self, offset: u64) -> u64 {
-        (offset / self.piece_bytes) * self.stride_bytes + offset % self.piece_bytes
+        self.first_byte + (offset / self.piece_bytes) * self.stride_bytes + offset % self.piece_bytes
     }
 
     /// Where a part of the span lies on the target.
@@ -108,6 +131,23 @@ mod tests {
             assert_eq!(parts[0], spread.place(offset)..spread.place(offset) + 1);
         }
         assert_eq!(spread.place(60 * MIB), 1020 * MIB, "the last piece ends with the target");
+    }
+
+    #[test]
+    fn parts_of_processes_are_disjoint_and_fill_the_file() {
+        for interleave in [None, Some(Bytes(MIB)), Some(Bytes(2 * MIB))] {
+            let mut places: Vec<Range<u64>> = (0..3)
+                .flat_map(|rank| Spread::of_process(rank, 3, 4 * MIB, interleave).places(&(0..4 * MIB)))
+                .collect();
+            places.sort_by_key(|place| place.start);
+            assert_eq!((places[0].start, places.last().unwrap().end), (0, 12 * MIB));
+            assert!(places.windows(2).all(|pair| pair[0].end == pair[1].start), "{places:?}");
+        }
+        let second = Spread::of_process(1, 4, 8 * MIB, Some(Bytes(MIB)));
+        assert_eq!([0, MIB - 1, MIB, 2 * MIB + 5].map(|at| second.place(at)), [MIB, 2 * MIB - 1, 5 * MIB, 9 * MIB + 5]);
+        assert!(second.admits(MIB, 8 * MIB) && second.admits(65_536, 8 * MIB));
+        assert!(!second.admits(2 * MIB, 8 * MIB) && !second.admits(24_576, 8 * MIB));
+        assert!(Spread::of_process(1, 4, 8 * MIB, None).admits(24_576, 8 * MIB));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use halfpower_dialects::{Dialect, Measured, Refusal, Translation};
 
 use super::{outcome, run, to_output};
 use crate::args::CommandLine;
+use crate::hosts::company;
 use crate::run_args::RunArgs;
 
 /// A line of fio's words after `halfpower run`.
@@ -48,13 +49,15 @@ fn list(dialect: Dialect) -> Result<()> {
 fn conduct(translated: Result<Translation, Vec<Refusal>>) -> Result<()> {
     let translation = translated.or_else(|refusals| refused(&refusals))?;
     let asked: Vec<RunArgs> = translation.runs.iter().map(|run| CommandLine::of_run(&run.words)).collect();
+    let stop = halfpower_os::interrupt::stop_flag()?;
+    let targets = asked.iter().map(run::asked).collect::<Result<Vec<_>>>()?;
+    let Some(company) = company(&targets, &stop)? else { return Ok(()) };
     for note in translation.notes() {
         crate::tell::tell!("halfpower: {}", halfpower_spec::escaped(note));
     }
-    let stop = halfpower_os::interrupt::stop_flag()?;
     let mut done = Vec::new();
-    for (words, args) in translation.runs.iter().zip(&asked) {
-        let (record, environment) = run::measured(args, &stop)?;
+    for (nth, (words, args)) in translation.runs.iter().zip(&asked).enumerate() {
+        let (record, environment) = run::measured(args, (nth, &company), &stop)?;
         if translation.is_printed_as_ours() {
             to_output(|out| {
                 if !words.name.is_empty() && !args.json {

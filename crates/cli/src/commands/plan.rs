@@ -12,10 +12,11 @@ use halfpower_spec::{Experiment, Nanos, Question, Run};
 use super::question::{check_cells, open_target, question, quoted, without_direct};
 use super::to_output;
 use crate::args::PlanArgs;
+use crate::hosts::Company;
 
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let mut question = question(&args.question)?;
-    let mut backend = open_target(&args.question, &question)?;
+    let mut backend = open_target(&args.question, &question, &Company::Alone)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let left_out = halfpower_experiments::left_out(&question, backend.environment());

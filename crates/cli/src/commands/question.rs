@@ -6,8 +6,9 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_spec::{Bytes, Cache, Direction, Issuing, Nanos, Question, Rw, Several, Target, Workload};
 
-use super::{Purpose, backend};
+use super::Purpose;
 use crate::args::QuestionArgs;
+use crate::hosts::{Asked, Company};
 
 /// Shortest budget that a study can do anything with.
 const LEAST_BUDGET: Nanos = Nanos(1_000_000_000);
@@ -135,7 +136,8 @@ fn caches(args: &QuestionArgs, target: &Target) -> Result<Vec<Cache>> {
     })
 }
 
-pub fn open_target(args: &QuestionArgs, question: &Question) -> Result<Box<dyn TargetBackend>> {
+/// Opens the target of a study, wherever it is measured from.
+pub fn open_target(args: &QuestionArgs, question: &Question, company: &Company) -> Result<Box<dyn TargetBackend>> {
     let purpose = Purpose {
         writes: question.directions.contains(&Direction::Write),
         size: question.size,
@@ -143,11 +145,16 @@ pub fn open_target(args: &QuestionArgs, question: &Question) -> Result<Box<dyn T
         layout_limit: Nanos(question.budget.0 / 4),
         write_cache: question.write_cache,
     };
-    let mut backend = backend(&args.target()?, &args.common, &purpose)?;
+    let mut backend = company.open(0, &asked(args)?, purpose)?;
     if let Some(peak) = question.peak {
         halfpower_probe::with_peak(&mut backend.environment_mut().levels, peak);
     }
     Ok(backend)
+}
+
+/// What the flags name as the target.
+pub fn asked(args: &QuestionArgs) -> Result<Asked<'_>> {
+    Ok(Asked { target: args.target()?, common: &args.common })
 }
 
 /// Refuses, before anything is measured, a study with a cell that the target cannot measure.

@@ -8,15 +8,22 @@ use halfpower_record::{Environment, Record, StudyFile};
 use halfpower_spec::{Pass, Run, Target};
 
 use super::question::canonical;
-use super::{Purpose, backend, outcome, switched_write_cache, to_output, with_far_end};
+use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
+use crate::hosts::{Asked, Company, company};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 use crate::run_progress::RunProgress;
 
 pub fn run(args: &RunArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
-    let (record, environment) = measured(args, &stop)?;
+    let Some(company) = company(&[asked(args)?], &stop)? else { return Ok(()) };
+    let (record, environment) = measured(args, (0, &company), &stop)?;
     to_output(|out| print(args, &record, &environment, out))?;
     outcome::of(std::slice::from_ref(&record))
+}
+
+/// What the flags name as the target.
+pub fn asked(args: &RunArgs) -> Result<Asked<'_>> {
+    Ok(Asked { target: args.target()?, common: &args.common })
 }
 
 /// Prints a record as the flags say.
@@ -42,7 +49,8 @@ fn belongs(file: &StudyFile, target: &Target) -> Result<()> {
 }
 
 /// Measures the run, and appends its record to the study that the flags name.
-pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environment)> {
+/// `nth` is which of the command's runs it is.
+pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &AtomicBool) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = args.workload()?;
     if args.runtime.0 == 0 {
@@ -62,7 +70,7 @@ pub fn measured(args: &RunArgs, stop: &AtomicBool) -> Result<(Record, Environmen
     }
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
-    let backend = backend(&target, &args.common, &purpose)?;
+    let backend = company.open(nth, &asked(args)?, purpose)?;
     backend.admits(&workload)?;
     let mut backend = with_far_end(backend, &args.common)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;

@@ -11,18 +11,20 @@ use halfpower_record::{StudyFile, TargetKind};
 use halfpower_spec::{Bytes, Question, Target};
 use halfpower_study::Ending;
 
-use super::question::{check_cells, open_target, question, without_direct};
+use super::question::{asked, check_cells, open_target, question, without_direct};
 use super::report::Analysed;
 use super::{destination, outcome, switched_write_cache, to_output, with_far_end};
 use crate::args::StudyArgs;
+use crate::hosts::company;
 use crate::progress::Progress;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
+    let Some(company) = company(&[asked(&args.question)?], &stop)? else { return Ok(()) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
     let mut question = as_begun(question(&args.question)?, args, &output)?;
     let report = report_beside(args, &output)?;
-    let backend = open_target(&args.question, &question)?;
+    let backend = open_target(&args.question, &question, &company)?;
     without_direct(&args.question, &mut question, backend.as_ref());
     check_cells(backend.as_ref(), &question)?;
     let earlier =

@@ -38,7 +38,7 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     }
     let span = volume.span_bytes(members.span_bytes);
     fits_span(workload, span)?;
-    fits_pieces(workload, members.spread(volume)?)?;
+    fits_pieces(workload, members.spread(volume)?, span)?;
     if workload.options.verify { admits_verification(members, workload, volume, rights) } else { Ok(()) }
 }
 

@@ -53,7 +53,7 @@ impl Reached<'_> {
         let lanes = self.volume.lanes();
         let files = lanes[lane].iter().map(|member| match self.scratch {
             Some(scratch) => scratch.reopen(mode),
-            None => self.members.each[*member].data.reopen(mode),
+            None => self.members.each[*member].reached().reopen(mode),
         });
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.get(lane).map(Arc::clone));
         Ok(Volume { files: files.collect::<Result<_, _>>()?, address_map, ledger })

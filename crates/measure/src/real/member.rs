@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use halfpower_engine::{Opened, SpreadOver};
 use halfpower_os::in_use::Substance;
-use halfpower_os::{Alignment, DataFile, Kind};
+use halfpower_os::{Alignment, DataFile, Kind, SharedFile};
 use halfpower_record::StudyFile;
 use halfpower_spec::{Bytes, Nanos, Spread};
 
+use super::host_part::HostPart;
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::{layout, page_cache};
@@ -29,12 +31,18 @@ pub(super) struct Member {
     pub kind: Kind,
     /// Whether the data is our own file, to be laid out.
     pub ours: bool,
+    /// The name by which other processes open our own file, as long as this lives.
+    _name: Option<SharedFile>,
+    /// The file of the next process, where the run in progress reads that.
+    next: Option<DataFile>,
     /// Where a scratch file may be made.
     pub scratch: PathBuf,
     /// What direct requests must be multiples of; `None` where there is no direct I/O.
     pub alignment: Option<Alignment>,
     /// Bytes of it that are used.
     pub span_bytes: u64,
+    /// Bytes of it that each of several processes has, where they share it: those that are used, or more.
+    pub part_bytes: u64,
     /// Bytes that it holds: more, where a part is used.
     pub whole_bytes: u64,
     /// Bytes a second at which our own file was laid out.
@@ -53,7 +61,10 @@ impl Member {
     pub fn open(path: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> Result<Self, MeasureError> {
         let kind = halfpower_os::data_file::kind(path)?;
         let ours = kind == Kind::Folder;
-        let data = if ours { DataFile::unnamed_in(path)? } else { open_foreign(path, kind, wanted)? };
+        let (data, name) = match ours {
+            true => own_file(path, wanted)?,
+            false => (open_foreign(path, kind, wanted)?, None),
+        };
         let span_bytes = if ours { room_for(path, wanted, budget)? } else { part_of(path, &data, wanted)? };
         let whole_bytes = if ours { span_bytes } else { data.size_bytes()? };
         if wanted.spread {
@@ -67,11 +78,32 @@ impl Member {
             alignment: data.direct_alignment()?,
             data,
             span_bytes,
+            part_bytes: span_bytes,
             whole_bytes,
             layout_rate: None,
             budget,
             sweeps: Cell::new(true),
+            _name: name,
+            next: None,
         })
+    }
+
+    /// The file that the run in progress reaches.
+    pub fn reached(&self) -> &DataFile {
+        self.next.as_ref().unwrap_or(&self.data)
+    }
+
+    /// Turns to the file of the next process, as `part` says, or back to our own.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn turn(&mut self, part: Option<&HostPart>) -> Result<(), MeasureError> {
+        match part {
+            Some(_) if self.next.is_some() => {}
+            Some(part) => self.next = part.next_file_in(&self.scratch)?,
+            None => self.next = None,
+        }
+        Ok(())
     }
 
     /// Lays out our own file with `asked` bytes, or looks at what is there; gives what is to be said of it.
@@ -88,7 +120,9 @@ impl Member {
         if !self.ours {
             return self.fill_where_unwritten(wanted, stop);
         }
-        self.data.allocate(asked)?;
+        let shared = wanted.host_part.as_ref().filter(|part| part.is_shared());
+        self.data.allocate(shared.map_or(asked, |part| asked * u64::from(part.of)))?;
+        self.part_bytes = asked;
         let began = Instant::now();
         self.span_bytes = self.lay_out(asked, wanted, limit, stop)?;
         self.layout_rate = Some(self.span_bytes as f64 / began.elapsed().as_secs_f64());
@@ -163,10 +197,20 @@ impl Member {
         // The last part of a file of any length may be less than direct requests can be.
         let is_direct = self.alignment.is_some_and(|alignment| bytes.is_multiple_of(alignment.offset_bytes.into()));
         let mode = layout::mode(is_direct);
+        // Of a file for all processes, this one writes its part.
+        let spread =
+            wanted.host_part.as_ref().filter(|_| self.ours).and_then(|part| part.spread(self.part_bytes, false));
         let settings = layout::settings(wanted.seed, self.budget);
         let open = || {
             let volume = halfpower_engine::Volume::of(Some(self.data.reopen(mode)?));
-            Ok(halfpower_engine::open_volume(volume, settings)?)
+            let opened = halfpower_engine::open_volume(volume, settings)?;
+            Ok(match spread {
+                Some(spread) => {
+                    let engine = Box::new(SpreadOver::new(opened.engine, spread, settings.depth));
+                    Opened { engine, ..opened }
+                }
+                None => opened,
+            })
         };
         layout::lay_out(self.data.path(), bytes, settings, limit, stop, open)
     }
@@ -177,7 +221,7 @@ impl Member {
     /// Where dirty pages cannot be written back.
     pub fn empty_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
         let limit = if self.sweeps.get() { SWEEP_LIMIT } else { Duration::ZERO };
-        let held = page_cache::empty(&self.data, parts, &self.scratch, limit)?;
+        let held = page_cache::empty(self.reached(), parts, &self.scratch, limit)?;
         // What a sweep could not empty, another one will not: the record tells what is still held.
         self.sweeps.set(self.sweeps.get() && held.is_none_or(|held| page_cache::is_little(held, parts)));
         Ok(held)
@@ -188,7 +232,7 @@ impl Member {
     /// # Errors
     /// Where the target cannot be read.
     pub fn fill_page_cache(&self, parts: &[Range<u64>]) -> Result<Option<u64>, MeasureError> {
-        page_cache::fill(&self.data, parts)
+        page_cache::fill(self.reached(), parts)
     }
 }
 
@@ -224,6 +268,15 @@ fn scratch_beside(path: &Path, kind: Kind) -> PathBuf {
         (Kind::Regular, _) => PathBuf::from("."),
         _ => std::env::temp_dir(),
     }
+}
+
+/// A file of our own in a folder, and its name where other processes open it. What killed ones left there is removed.
+fn own_file(folder: &Path, wanted: &RealTargetOptions) -> Result<(DataFile, Option<SharedFile>), MeasureError> {
+    if wanted.host_part.as_ref().is_none_or(|part| part.rank == 0) {
+        halfpower_os::sweep_shared(folder);
+    }
+    let shared = wanted.host_part.as_ref().map_or(Ok(None), |part| part.file_in(folder))?;
+    shared.map_or_else(|| Ok((DataFile::unnamed_in(folder)?, None)), Ok)
 }
 
 /// A file or device that was there before us: written to only where that was allowed aloud.
@@ -271,6 +324,9 @@ fn room_for(folder: &Path, wanted: &RealTargetOptions, budget: MemoryBudget) -> 
     let free = halfpower_os::data_file::free_bytes(folder)?;
     let in_memory = budget.most_bytes().filter(|_| halfpower_os::filesystem::is_in_memory(folder));
     let refuse = |what| MeasureError::Target { path: folder.to_path_buf(), what };
+    // Other processes may lay out as much in the same place; a size that was asked for is tried.
+    let sharing = wanted.host_part.as_ref().filter(|_| wanted.size.is_none()).map_or(1, |part| u64::from(part.of));
+    let (free, in_memory) = (free / sharing, in_memory.map(|most| most / sharing));
     match (wanted.size, in_memory) {
         (Some(size), Some(most)) if size.0 <= free && size.0 > most => {
             let (memory, most) = (Bytes(budget.usable_bytes), Bytes(most));
@@ -332,8 +388,10 @@ fn refuse_spread(path: &Path, ours: bool, span_bytes: u64, whole_bytes: u64) -> 
 
 /// Bytes to use of a file or device: what was asked, or all of it.
 fn part_of(path: &Path, data: &DataFile, wanted: &RealTargetOptions) -> Result<u64, MeasureError> {
-    let all = data.size_bytes()?;
+    let whole = data.size_bytes()?;
+    let all = wanted.host_part.as_ref().filter(|part| part.is_shared()).map_or(whole, |part| part.of_all(whole));
     let what = match wanted.size {
+        _ if all == 0 && whole > 0 => "is too small to be shared out: name a larger one".to_string(),
         _ if all == 0 => "is empty: name a file that holds data, or a folder".to_string(),
         Some(size) if size.0 > all => format!("holds {} and --size {size} is more: ask for less", Bytes(all)),
         Some(size) => return Ok(size.0),

@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use halfpower_os::Kind;
 use halfpower_probe::Root;
 use halfpower_record::{Capabilities, Environment, TargetKind};
-use halfpower_spec::{Bytes, Nanos, PageCache, Spread, WorkloadOptions};
+use halfpower_spec::{Bytes, Nanos, PageCache, Spread, Workload, WorkloadOptions};
 
+use super::host_part::HostPart;
 use super::member::{Member, USUAL_BYTES, refuse_twice};
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
@@ -29,6 +30,10 @@ pub(super) struct Members {
     pub budget: MemoryBudget,
     /// Bytes that each member holds, where those that are used lie in pieces over them; `None` where they are one part.
     pub spread_bytes: Option<u64>,
+    /// Which part is this process's, where several measure the target together.
+    host_part: Option<HostPart>,
+    /// Whether the run in progress goes to the part of the next process.
+    turned: bool,
 }
 
 impl Members {
@@ -43,6 +48,8 @@ impl Members {
             devices: Vec::new(),
             span_bytes,
             spread_bytes: None,
+            host_part: None,
+            turned: false,
         }
     }
 
@@ -62,7 +69,10 @@ impl Members {
         each.iter_mut().zip(&mut probed).for_each(|(member, environment)| call_direct_what_is(member, environment));
         let devices = probed.iter().map(|backend| backend.device.as_ref().map(|device| device.name.clone())).collect();
         let mut environment = if probed.len() == 1 { probed.remove(0) } else { environment_of(paths, probed) };
-        let mut members = Self { budget, each, volume, devices, span_bytes: 0, spread_bytes: None };
+        let host_part = wanted.host_part.clone();
+        let mut members =
+            Self { budget, each, volume, devices, span_bytes: 0, spread_bytes: None, host_part, turned: false };
+        members.check_host_part(wanted)?;
         members.span_bytes = members.common_bytes();
         let fewest = members.each.iter().map(|member| member.whole_bytes).min();
         members.spread_bytes = fewest.filter(|_| wanted.spread).map(|bytes| members.volume.whole(bytes));
@@ -82,6 +92,8 @@ impl Members {
     ) -> Result<Vec<String>, MeasureError> {
         let limit = Nanos(match span {
             Some(_) => u64::MAX / 2,
+            // What one lays out, another one reads.
+            None if self.host_part.as_ref().is_some_and(|part| part.reorder) => u64::MAX / 2,
             None => wanted.layout_limit.0 / self.each.len().max(1) as u64,
         });
         let mut notes = Vec::new();
@@ -94,6 +106,39 @@ impl Members {
             notes.push(note_of_spread(self.span_bytes, whole));
         }
         Ok(notes)
+    }
+
+    /// Refuses what several processes cannot share out among themselves.
+    fn check_host_part(&self, wanted: &RealTargetOptions) -> Result<(), MeasureError> {
+        let Some(part) = &self.host_part else { return Ok(()) };
+        part.check()?;
+        if part.is_shared() && (self.each.len() > 1 || wanted.spread) {
+            return self.refuse(
+                "is shared out among processes, and neither several members nor --spread are: name one \
+                                target, or take --host-layout file-per-process"
+                    .to_string(),
+            );
+        }
+        let foreign = self.each.iter().any(|member| !member.ours);
+        if part.reorder && !part.is_shared() && (foreign || self.each.len() > 1) {
+            return self.refuse(
+                "holds no file of each process that the next one could read: name a folder, or leave \
+                                --reorder out"
+                    .to_string(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Lets a run of `workload` go to the part that it is about: reads to the next process's, where that is asked for.
+    ///
+    /// # Errors
+    /// Where the next process's file cannot be opened.
+    pub fn turn(&mut self, workload: &Workload) -> Result<(), MeasureError> {
+        let Some(part) = &self.host_part else { return Ok(()) };
+        self.turned = part.reorder && !workload.rw.writes();
+        let turned = self.turned;
+        self.each.iter_mut().try_for_each(|member| member.turn(turned.then_some(part)))
     }
 
     /// Bytes that every member has, without what is left of the last chunk.
@@ -149,6 +194,11 @@ impl Members {
     /// # Errors
     /// Why they cannot.
     pub fn spread(&self, volume: RunVolume) -> Result<Option<Spread>, MeasureError> {
+        if let (Some(part), Some(member)) = (&self.host_part, self.each.first())
+            && let Some(spread) = part.spread(member.part_bytes, self.turned)
+        {
+            return Ok(Some(spread));
+        }
         let of_volume = |whole| Spread::over(volume.span_bytes(self.span_bytes), volume.span_bytes(whole));
         self.spread_bytes.map(of_volume).transpose().or_else(|what| self.refuse(what))
     }

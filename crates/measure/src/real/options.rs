@@ -1,5 +1,6 @@
 //! Says what is wanted of a real target.
 
+use super::host_part::HostPart;
 use halfpower_spec::{Bytes, EngineName, Nanos};
 
 /// How long a target may be silent beyond a run's window where nothing else is said.
@@ -20,6 +21,8 @@ pub struct RealTargetOptions {
     pub force_in_use: bool,
     /// Whether all page caches of the machine are dropped before each run, which takes root.
     pub drop_caches: bool,
+    /// Which part is this process's, where several measure the target together; `None` where it is alone.
+    pub host_part: Option<HostPart>,
     /// How requests are to be issued.
     pub engine: EngineName,
     /// Seed of the payload.

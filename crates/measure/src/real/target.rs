@@ -156,6 +156,7 @@ impl TargetBackend for RealTarget {
         }
         let Workload { rw, cache, rate, options, .. } = run.workload;
         let volume = self.members.run_volume(&options)?;
+        self.members.turn(&run.workload)?;
         self.scratch = None;
         if std::mem::replace(&mut self.trimmed, rw.trims()) {
             self.members.each.iter().try_for_each(|member| member.write_again(&self.wanted, stop))?;

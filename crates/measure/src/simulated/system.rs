@@ -305,7 +305,7 @@ impl Subject for Machine {
         }
         let stack = system.path(&setting, 0)?;
         let range = self.range(&stack, each, workload);
-        fits_pieces(workload, self.spread_over(&stack, each)?)?;
+        fits_pieces(workload, self.spread_over(&stack, each)?, range.end)?;
         let needed = least_bytes(workload);
         if needed > range.end - range.start {
             let (needed, span) = (Bytes(needed), Bytes(range.end - range.start));

@@ -24,6 +24,7 @@ fn mirror(folder: &Path) -> ([PathBuf; 2], Members) {
         writes: true,
         overwrite: true,
         force_in_use: false,
+        host_part: None,
         drop_caches: false,
         engine: EngineName::Auto,
         seed: SEED,

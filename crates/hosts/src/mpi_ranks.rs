@@ -1,0 +1,79 @@
+//! Connects processes over MPI, with point-to-point messages alone.
+
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
+use mpi::request::scope;
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use crate::patience::Patience;
+use crate::{HostsError, Ranks};
+
+/// This process among those that MPI's launcher started.
+pub struct MpiRanks {
+    world: SimpleCommunicator,
+    /// The process that started this one.
+    parent: u32,
+    /// Ends MPI when it is dropped, after all else.
+    _universe: Universe,
+}
+
+impl MpiRanks {
+    /// Starts MPI, for calls of this thread alone.
+    ///
+    /// # Errors
+    /// Where it was started before.
+    pub(crate) fn start() -> Result<Self, HostsError> {
+        let parent = std::os::unix::process::parent_id();
+        let started = mpi::initialize_with_threading(Threading::Funneled);
+        let (universe, threading) =
+            started.ok_or_else(|| HostsError::NotStarted("it was started in this process before".to_string()))?;
+        if threading < Threading::Funneled {
+            return Err(HostsError::NotStarted("it takes no process with threads".to_string()));
+        }
+        Ok(Self { world: universe.world(), parent, _universe: universe })
+    }
+
+    /// Whoever waits for a message of a process that cannot come any more ends.
+    fn launcher_is_there(&self) -> Result<(), HostsError> {
+        if std::os::unix::process::parent_id() == self.parent { Ok(()) } else { Err(HostsError::LauncherLost) }
+    }
+}
+
+impl Ranks for MpiRanks {
+    fn rank(&self) -> u32 {
+        self.world.rank() as u32
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size() as u32
+    }
+
+    fn send(&self, to: u32, bytes: &[u8]) -> Result<(), HostsError> {
+        let process = self.world.process_at_rank(to as i32);
+        let patience = Patience::new();
+        scope(|scope| {
+            let mut request = process.immediate_send(scope, bytes);
+            loop {
+                match request.test() {
+                    Ok(_) => return Ok(()),
+                    Err(under_way) => request = under_way,
+                }
+                patience.wait();
+            }
+        })
+    }
+
+    fn receive(&self, from: u32) -> Result<Vec<u8>, HostsError> {
+        let process = self.world.process_at_rank(from as i32);
+        let patience = Patience::new();
+        loop {
+            if let Some(arrived) = process.immediate_matched_probe() {
+                let (bytes, _) = arrived.matched_receive_vec::<u8>();
+                return Ok(bytes);
+            }
+            self.launcher_is_there()?;
+            patience.wait();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Holds what some processes made of a run, and puts it together.
+
+use halfpower_measure::MeasureError;
+use halfpower_record::{CpuTimes, HostShare, Record};
+use halfpower_spec::Run;
+use serde::{Deserialize, Serialize};
+
+use crate::crew::Opened;
+use crate::failures::Failures;
+use crate::merge;
+
+/// What one or several processes made of a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Part {
+    /// All of them together, but for its length; `None` where none of them took part.
+    record: Option<Record>,
+    /// What each did, with the opening in Unix time.
+    hosts: Vec<HostShare>,
+    /// Bytes a nanosecond, each over its own window.
+    rate: f64,
+    /// The same before the closing flush.
+    rate_before_flush: f64,
+    /// Who could not go on.
+    pub failures: Failures,
+    /// Whether one of them was asked to end.
+    pub interrupted: bool,
+}
+
+impl Part {
+    /// Of process `rank`, whose window opened then. The account of a computer's processors is told by its first process.
+    pub fn of(rank: u32, record: Record, opened: Opened, tells_of_computer: bool) -> Self {
+        let share = share(rank, &record, opened);
+        let before_flush = record.elapsed_ns - record.flush_ns.min(record.elapsed_ns);
+        let rate = |ns: u64| if ns == 0 { 0.0 } else { record.bytes as f64 / ns as f64 };
+        let (rate, rate_before_flush) = (rate(record.elapsed_ns), rate(before_flush));
+        let record = Some(if tells_of_computer { record } else { without_computer(record) });
+        Self { record, hosts: vec![share], rate, rate_before_flush, ..Self::default() }
+    }
+
+    /// Of a process that failed.
+    pub fn failed(rank: u32, host: &str, error: &MeasureError) -> Self {
+        Self { failures: Failures::of(rank, host, error), ..Self::default() }
+    }
+
+    /// The same, of a process that was asked to end.
+    pub fn interrupted(self, interrupted: bool) -> Self {
+        Self { interrupted, ..self }
+    }
+
+    /// Both.
+    pub fn with(self, other: Self) -> Self {
+        let record = match (self.record, other.record) {
+            (Some(own), Some(other)) => Some(merge::records(own, other)),
+            (own, other) => own.or(other),
+        };
+        let mut hosts = self.hosts;
+        hosts.extend(other.hosts);
+        Self {
+            record,
+            hosts,
+            rate: self.rate + other.rate,
+            rate_before_flush: self.rate_before_flush + other.rate_before_flush,
+            failures: self.failures.with(other.failures),
+            interrupted: self.interrupted || other.interrupted,
+        }
+    }
+
+    /// The record of all, of the run that was asked for.
+    ///
+    /// # Errors
+    /// Where a process could not go on.
+    pub fn whole(self, run: &Run) -> Result<Record, MeasureError> {
+        self.failures.outcome()?;
+        let Some(mut record) = self.record else {
+            return Err(MeasureError::Elsewhere { what: "no process took part in the run".to_string() });
+        };
+        let mut hosts = self.hosts;
+        hosts.sort_by_key(|host| host.rank);
+        let opened_ns = hosts[0].opened_ns;
+        hosts.iter_mut().for_each(|host| host.opened_ns -= opened_ns);
+        // Over this time all of them together move what they moved, at the sum of their rates.
+        let longest_ns = hosts.iter().map(|host| host.elapsed_ns).max().unwrap_or(0);
+        let over = |rate: f64| if rate > 0.0 { (record.bytes as f64 / rate).round() as u64 } else { longest_ns };
+        let (elapsed_ns, before_flush_ns) = (over(self.rate), over(self.rate_before_flush));
+        record.flush_ns = if record.flush_ns > 0 { elapsed_ns.saturating_sub(before_flush_ns) } else { 0 };
+        record.elapsed_ns = elapsed_ns;
+        Ok(Record { run: *run, hosts, ..record })
+    }
+}
+
+/// What one process did.
+fn share(rank: u32, record: &Record, opened: Opened) -> HostShare {
+    let machine = |of: fn(&CpuTimes) -> u64| record.cpu.machine.iter().map(of).sum();
+    HostShare {
+        rank,
+        opened_ns: opened.unix_ns,
+        opened_reach_ns: opened.reach_ns,
+        elapsed_ns: record.elapsed_ns,
+        bytes: record.bytes,
+        ios: record.ios,
+        errors: record.error_count(),
+        latency_ns_mean: record.latency.mean_ns(),
+        latency_ns_p50: record.latency.quantile_ns(0.5),
+        latency_ns_p99: record.latency.quantile_ns(0.99),
+        latency_ns_max: record.latency.max_ns(),
+        charged_ns: record.cpu.charged_ns(),
+        busy_ns: machine(CpuTimes::busy_ns),
+        steal_ns: machine(|times| times.steal_ns),
+        span_ns: record.cpu.span_ns,
+    }
+}
+
+/// The record of a process whose computer another one tells of: nothing of the machine is counted twice.
+fn without_computer(mut record: Record) -> Record {
+    record.cpu.machine.clear();
+    record.cpu.span_ns = 0;
+    record.cpu.soaker = None;
+    let noise = &mut record.noise;
+    (noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes) = (Some(0), Some(0), Some(0));
+    record
+}

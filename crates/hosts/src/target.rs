@@ -1,0 +1,309 @@
+//! Is the target of all processes together: a place where runs are made, like any other.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use halfpower_measure::{Account, MeasureError, Prepared, Spent, TargetBackend};
+use halfpower_record::{DiscardReason, DiscardedWindow, Environment, LEAST_OVERLAP, Record, overlap};
+use halfpower_spec::{Bytes, Hosts, Pass, Run, Workload};
+use serde_json::Value;
+
+use crate::Lead;
+use crate::crew::{Crew, Opened};
+use crate::meeting::{Opening, meet};
+use crate::order::Order;
+use crate::part::Part;
+use crate::tree::{bring_together, tell};
+
+/// How often a run is made again whose windows were not open together.
+const AGAIN: usize = 2;
+
+/// The target as one of the processes sees it, with all that it shares with the others.
+pub struct HostsTarget {
+    own: Box<dyn TargetBackend>,
+    crew: Rc<Crew>,
+    state: Rc<RefCell<State>>,
+    /// Windows of the run in progress that were not open together, and the time they took.
+    discarded: Vec<DiscardedWindow>,
+    discarded_ns: u64,
+}
+
+/// How far the run in progress is.
+#[derive(Default)]
+struct State {
+    beginning: Beginning,
+    /// Whether windows open at one time on all clocks.
+    in_step: bool,
+    opened: Opened,
+}
+
+/// Whether the run has begun on all.
+#[derive(Default)]
+enum Beginning {
+    /// This process has not said yet whether it can.
+    #[default]
+    Open,
+    /// It has, everywhere.
+    Together,
+    /// It could not, for this reason.
+    Failed(MeasureError),
+}
+
+impl HostsTarget {
+    /// Meets the other processes, all of which open the target as `asked`. On process 0.
+    ///
+    /// # Errors
+    /// Where one of them is another program or cannot open the target, in a sentence that names it.
+    pub fn meet(lead: &Lead, program: &str, asked: &Value, open: &mut Opening<'_>) -> Result<Self, MeasureError> {
+        tell(lead.ranks().as_ref(), Some(Order::Meet(asked.clone())))?;
+        let (crew, opened, places) = meet(lead.ranks(), program, asked, open)?;
+        let mut target = Self::of(crew, opened.target);
+        let environment = target.own.environment_mut();
+        environment.hosts = places;
+        // Hosts come and go; what they share is the target.
+        (environment.place.machine, environment.place.kernel) = (None, None);
+        Ok(target)
+    }
+
+    pub(crate) fn of(crew: Crew, own: Box<dyn TargetBackend>) -> Self {
+        let state = Rc::new(RefCell::new(State::default()));
+        Self { own, crew: Rc::new(crew), state, discarded: Vec::new(), discarded_ns: 0 }
+    }
+
+    fn rank(&self) -> u32 {
+        self.crew.ranks.rank()
+    }
+
+    fn leads(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// The processes that take part in what is asked.
+    fn taking_part(&self, workload: &Workload) -> Result<Hosts, MeasureError> {
+        let size = self.crew.ranks.size();
+        let hosts = workload.options.hosts.unwrap_or(Hosts::first(size));
+        if hosts.ranks().end > size || hosts.count == 0 {
+            let what = format!(
+                "--hosts {hosts}: there are {size} processes, 0 to {}; name some of these",
+                size.saturating_sub(1)
+            );
+            return Err(MeasureError::Unfit { what });
+        }
+        Ok(hosts)
+    }
+
+    /// This process's part of a run: offsets and payload of its own; what is looked at once a computer or once in all is
+    /// left to the first.
+    fn own_run(&self, run: &Run, hosts: Hosts) -> Run {
+        let rank = self.rank();
+        let looks = match run.pass {
+            Pass::Plain | Pass::Confirm => true,
+            Pass::Soaker => self.crew.is_first_of_computer(hosts.ranks()),
+            Pass::Traced => rank == hosts.from,
+        };
+        let seed = run.seed.wrapping_add(u64::from(rank).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut own = Run { seed, pass: if looks { run.pass } else { Pass::Plain }, ..*run };
+        own.workload.options.hosts = None;
+        own
+    }
+
+    /// Begins a run that process 0 has told of; `None` where this process takes no part.
+    pub(crate) fn begin_run(&mut self, run: &Run, in_step: bool) -> Result<Option<Run>, MeasureError> {
+        *self.state.borrow_mut() = State { in_step, ..State::default() };
+        let hosts = self.taking_part(&run.workload)?;
+        if hosts.ranks().contains(&self.rank()) {
+            return Ok(Some(self.own_run(run, hosts)));
+        }
+        // It goes to every gate, so that none of the others waits there.
+        let begun = begin_together(&self.crew, &self.state, || Ok(()));
+        // Why it did not begin is kept for later.
+        begun.or_else(|error| if self.has_begun_or_failed() { Ok(()) } else { Err(error) })?;
+        Ok(None)
+    }
+
+    fn has_begun_or_failed(&self) -> bool {
+        !matches!(self.state.borrow().beginning, Beginning::Open)
+    }
+
+    /// Gives this process's part of a run to the others; what all made of it on process 0, `None` elsewhere.
+    pub(crate) fn give_part(
+        &mut self,
+        run: &Run,
+        made: Option<Result<Record, MeasureError>>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Part>, MeasureError> {
+        let State { beginning, opened, .. } = self.state.take();
+        match (beginning, &made) {
+            (Beginning::Failed(error), _) => return Err(error),
+            (Beginning::Together, _) => {}
+            // The others wait for this one to begin, and hear now that it cannot.
+            (Beginning::Open, Some(Err(error))) => {
+                self.crew.agree(Err(error))?;
+                unreachable!("one that failed is no agreement");
+            }
+            (Beginning::Open, _) => unreachable!("a run that was made has begun"),
+        }
+        let hosts = self.taking_part(&run.workload)?;
+        let tells = self.crew.is_first_of_computer(hosts.ranks());
+        let part = match made {
+            None => Part::default(),
+            Some(Ok(record)) => Part::of(self.rank(), record, opened, tells),
+            Some(Err(error)) => Part::failed(self.rank(), &self.crew.host, &error),
+        };
+        let part = part.interrupted(stop.load(Ordering::Relaxed));
+        Ok(bring_together(self.crew.ranks.as_ref(), part, Part::with)?)
+    }
+
+    /// Lays out what has to be there, on all.
+    pub(crate) fn make_ready_here(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let own = self.own.make_ready(span, stop);
+        self.crew.agree(own.as_ref().map(|()| ()))
+    }
+
+    /// The record, unless its windows were not open together and it is to be made again.
+    fn judged(&mut self, record: Record) -> Option<Record> {
+        let together = overlap(&record.hosts).unwrap_or(1.0);
+        if together < LEAST_OVERLAP && self.discarded.len() < AGAIN {
+            self.discarded.push(record.discarded_for(DiscardReason::NotTogether));
+            self.discarded_ns += record.spent_ns;
+            return None;
+        }
+        if together < LEAST_OVERLAP {
+            self.note(&format!(
+                "runs whose hosts measured together for less than {:.0}% of their windows were kept after {} times",
+                100.0 * LEAST_OVERLAP,
+                AGAIN + 1
+            ));
+        }
+        let mut record = record;
+        record.discarded.append(&mut self.discarded);
+        record.spent_ns += std::mem::take(&mut self.discarded_ns);
+        Some(record)
+    }
+}
+
+/// Says that this process can begin, and begins together with the others, or hears who cannot.
+fn begin_together(
+    crew: &Crew,
+    state: &RefCell<State>,
+    begin: impl FnOnce() -> Result<(), MeasureError>,
+) -> Result<(), MeasureError> {
+    if !matches!(state.borrow().beginning, Beginning::Open) {
+        return Err(MeasureError::Elsewhere { what: "a run that others have begun cannot be begun again".to_string() });
+    }
+    if let Err(error) = crew.agree(Ok(())) {
+        let same = MeasureError::Elsewhere { what: error.to_string() };
+        let same = if matches!(error, MeasureError::Interrupted) { MeasureError::Interrupted } else { same };
+        state.borrow_mut().beginning = Beginning::Failed(same);
+        return Err(error);
+    }
+    state.borrow_mut().beginning = Beginning::Together;
+    let in_step = state.borrow().in_step;
+    if !in_step {
+        return begin();
+    }
+    let clock = crew.compare_clocks()?;
+    begin()?;
+    state.borrow_mut().opened = crew.open(clock)?;
+    Ok(())
+}
+
+impl TargetBackend for HostsTarget {
+    fn environment(&self) -> &Environment {
+        self.own.environment()
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        self.own.environment_mut()
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.own.span_bytes()
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        self.taking_part(workload)?;
+        let mut own = *workload;
+        own.options.hosts = None;
+        self.own.admits(&own)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        tell(self.crew.ranks.as_ref(), Some(Order::MakeReady { span }))?;
+        self.make_ready_here(span, stop)
+    }
+
+    fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
+        assert!(self.leads(), "process 0 shares out");
+        self.taking_part(&run.workload)?;
+        let in_step = self.own.unix_ms() > 0;
+        tell(self.crew.ranks.as_ref(), Some(Order::Run { run: Box::new(*run), in_step }))?;
+        self.begin_run(run, in_step)
+    }
+
+    fn put_together(
+        &mut self,
+        run: &Run,
+        made: Option<Result<Record, MeasureError>>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Record>, MeasureError> {
+        let (discarded, discarded_ns) = (std::mem::take(&mut self.discarded), std::mem::take(&mut self.discarded_ns));
+        let part = self.give_part(run, made, stop)?.expect("process 0 puts together");
+        let interrupted = part.interrupted;
+        let record = part.whole(run)?;
+        if stop.load(Ordering::Relaxed) {
+            // What there is of it is of use where the user ended it.
+            return Ok(Some(record));
+        }
+        if interrupted {
+            return Err(MeasureError::Interrupted);
+        }
+        (self.discarded, self.discarded_ns) = (discarded, discarded_ns);
+        Ok(self.judged(record))
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        self.own.prepare(run, stop)
+    }
+
+    fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        self.own.read_back(run, stop)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        let near = self.own.account(pass)?;
+        Ok(Box::new(Together { near, crew: Rc::clone(&self.crew), state: Rc::clone(&self.state) }))
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.own.harness_ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.own.clock_ns()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.own.unix_ms()
+    }
+}
+
+/// The account of this process, which begins when all do.
+struct Together {
+    near: Box<dyn Account>,
+    crew: Rc<Crew>,
+    state: Rc<RefCell<State>>,
+}
+
+impl Account for Together {
+    fn begin(&mut self) -> Result<(), MeasureError> {
+        let near = &mut self.near;
+        begin_together(&self.crew, &self.state, || near.begin())
+    }
+
+    fn end(&mut self) -> Spent {
+        self.near.end()
+    }
+}

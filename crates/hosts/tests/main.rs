@@ -1,0 +1,4 @@
+//! Tests that many processes make runs as one does.
+
+mod messages;
+mod runs;

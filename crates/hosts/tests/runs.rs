@@ -1,0 +1,334 @@
+//! Tests that runs of many processes are told as one, on simulated targets whose answers are known.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use halfpower_hosts::{HostsTarget, InProcess, Lead, Opened, Ranks, Turn, serve};
+use halfpower_measure::{
+    Account, MeasureError, Prepared, SimulatedTarget, Spent, TargetBackend, measure, measure_until_stopped,
+};
+use halfpower_record::{DiscardReason, Environment, LEAST_OVERLAP, Record, overlap};
+use halfpower_spec::{Bytes, Hosts, Nanos, Pass, Run, Rw, SimulatedDisk, Workload, WorkloadOptions};
+use serde_json::Value;
+
+use crate::messages::as_all;
+
+const DISK: &str = "fixed=100us,rate=400MB/s,disks=2";
+
+fn run(hosts: Option<Hosts>) -> Run {
+    let options = WorkloadOptions { hosts, ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Randread, bs: Bytes(16 << 10), iodepth: 4, options, ..Workload::default() };
+    Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(400_000_000), seed: 7 }
+}
+
+fn simulated() -> SimulatedTarget {
+    SimulatedTarget::new(SimulatedDisk::from_constants(DISK).unwrap())
+}
+
+type Made = Result<Box<dyn TargetBackend>, String>;
+
+/// What `lead` does on process 0, while the others serve; `open` makes the target of each.
+fn led<T: Send>(
+    all: Vec<InProcess>,
+    program: impl Fn(u32) -> String + Sync,
+    open: impl Fn(u32) -> Made + Sync,
+    lead: impl Fn(Result<HostsTarget, MeasureError>) -> T + Sync,
+) -> T {
+    let given = as_all(all, |ranks| {
+        let ranks: Rc<dyn Ranks> = Rc::new(ranks);
+        let program = program(ranks.rank());
+        let mut open = |_: &Value, turn: Turn| Ok(Opened { target: open(turn.rank)?, link: None });
+        if ranks.rank() > 0 {
+            serve(ranks, &program, &mut open, &AtomicBool::new(false)).unwrap();
+            return None;
+        }
+        let lead_of_all = Lead::new(ranks);
+        Some(lead(HostsTarget::meet(&lead_of_all, &program, &Value::Null, &mut open)))
+    });
+    given.into_iter().flatten().next().unwrap()
+}
+
+/// The record of `run` by so many processes, each with a simulated disk of its own.
+fn made(size: u32, run: &Run) -> Record {
+    led(
+        InProcess::all(size),
+        |_| "p".to_string(),
+        |_| Ok(Box::new(simulated())),
+        |target| measure(&mut target.unwrap(), run, &AtomicBool::new(false)).unwrap(),
+    )
+}
+
+#[test]
+fn two_processes_give_twice_what_one_gives_exactly() {
+    let alone = measure(&mut simulated(), &run(None), &AtomicBool::new(false)).unwrap();
+    let two = made(2, &run(None));
+    // Two disks of 16 KiB in 100 us + 16 KiB / 400 MB/s each, four requests waiting.
+    let closed_form = 2.0 * 2.0 * 16_384.0 / (100_000.0 + 16_384.0 / 0.4);
+    assert!((two.bytes as f64 / two.elapsed_ns as f64 / closed_form - 1.0).abs() < 0.001, "{}", two.mbps());
+    assert_eq!((two.bytes, two.ios, two.elapsed_ns), (2 * alone.bytes, 2 * alone.ios, alone.elapsed_ns));
+    assert_eq!((two.latency.count(), two.latency.quantile_ns(0.5)), (2 * alone.ios, alone.latency.quantile_ns(0.5)));
+    assert_eq!(two.cpu.charged_ns(), 2 * alone.cpu.charged_ns());
+    assert_eq!(two.achieved_depth, 2.0 * alone.achieved_depth);
+    assert_eq!(two.series.bytes.iter().sum::<u64>(), 2 * alone.series.bytes.iter().sum::<u64>());
+    assert_eq!((two.hosts.len(), overlap(&two.hosts)), (2, Some(1.0)));
+    assert_eq!(two.hosts.iter().map(|host| host.bytes).sum::<u64>(), two.bytes);
+    assert_eq!(two.run, run(None), "the run is the one that was asked for");
+}
+
+#[test]
+fn whoever_is_left_out_measures_nothing() {
+    let alone = measure(&mut simulated(), &run(None), &AtomicBool::new(false)).unwrap();
+    for (hosts, ranks) in [(Hosts::only(3), vec![3]), (Hosts::only(0), vec![0]), (Hosts::first(2), vec![0, 1])] {
+        let record = made(4, &run(Some(hosts)));
+        assert_eq!(record.hosts.iter().map(|host| host.rank).collect::<Vec<_>>(), ranks);
+        assert_eq!(record.ios, ranks.len() as u64 * alone.ios);
+        assert_eq!(record.run.workload.options.hosts, Some(hosts));
+    }
+    let all = led(
+        InProcess::all(2),
+        |_| "p".to_string(),
+        |_| Ok(Box::new(simulated())),
+        |target| {
+            let hosts = Some(Hosts { from: 1, count: 2 });
+            measure(&mut target.unwrap(), &run(hosts), &AtomicBool::new(false)).unwrap_err().to_string()
+        },
+    );
+    assert!(all.contains("there are 2 processes, 0 to 1"), "{all}");
+}
+
+#[test]
+fn many_processes_agree_as_two_do() {
+    let alone = measure(&mut simulated(), &run(None), &AtomicBool::new(false)).unwrap();
+    let record = made(65, &run(None));
+    assert_eq!((record.ios, record.elapsed_ns), (65 * alone.ios, alone.elapsed_ns));
+    assert_eq!(record.hosts.iter().map(|host| host.rank).collect::<Vec<_>>(), (0..65).collect::<Vec<_>>());
+}
+
+#[test]
+fn another_version_is_refused_and_named() {
+    let program = |rank: u32| if rank == 2 { "halfpower 2".to_string() } else { "halfpower 1".to_string() };
+    let refused =
+        led(InProcess::all(4), program, |_| Ok(Box::new(simulated())), |target| target.err().unwrap().to_string());
+    assert!(refused.contains("rank 2") && refused.contains("is halfpower 2, and rank 0"), "{refused}");
+}
+
+#[test]
+fn a_target_that_one_host_cannot_open_is_a_sentence_that_names_it() {
+    let open = |rank: u32| -> Made {
+        if rank == 1 { Err("/mnt/x is read-only".to_string()) } else { Ok(Box::new(simulated())) }
+    };
+    let refused = led(InProcess::all(3), |_| "p".to_string(), open, |target| target.err().unwrap().to_string());
+    assert!(refused.starts_with("rank 1 on ") && refused.ends_with(": /mnt/x is read-only"), "{refused}");
+}
+
+/// A simulated target of one process, in real time if it is said so, with faults.
+struct Odd {
+    target: SimulatedTarget,
+    /// Preparations that fail from now on.
+    failures: Cell<u32>,
+    is_real: bool,
+    /// Runs whose windows open late.
+    late: Rc<Cell<u32>>,
+    ends_late: bool,
+}
+
+impl Odd {
+    fn new(failures: u32) -> Self {
+        Self {
+            target: simulated(),
+            failures: Cell::new(failures),
+            is_real: false,
+            late: Rc::default(),
+            ends_late: false,
+        }
+    }
+}
+
+impl TargetBackend for Odd {
+    fn environment(&self) -> &Environment {
+        self.target.environment()
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        self.target.environment_mut()
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.target.span_bytes()
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        self.target.admits(workload)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        if self.failures.get() == u32::MAX {
+            return Err(MeasureError::Unfit { what: "the disk is full".to_string() });
+        }
+        self.target.make_ready(span, stop)
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        if self.failures.get() > 0 {
+            self.failures.set(self.failures.get() - 1);
+            return Err(MeasureError::Unfit { what: "its cable is out".to_string() });
+        }
+        self.target.prepare(run, stop)
+    }
+
+    fn read_back(&mut self, _: &Run, _: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
+        if self.ends_late {
+            return Err(MeasureError::Unfit { what: "its answer is lost".to_string() });
+        }
+        Ok(BTreeMap::new())
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        let account = self.target.account(pass)?;
+        Ok(Box::new(Late { account, late: Rc::clone(&self.late) }))
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.target.harness_ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.target.clock_ns()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        if self.is_real { now.as_millis() as u64 } else { 0 }
+    }
+}
+
+struct Late {
+    account: Box<dyn Account>,
+    late: Rc<Cell<u32>>,
+}
+
+impl Account for Late {
+    fn begin(&mut self) -> Result<(), MeasureError> {
+        self.account.begin()
+    }
+
+    fn end(&mut self) -> Spent {
+        self.late.set(self.late.get().saturating_sub(1));
+        self.account.end()
+    }
+}
+
+#[test]
+fn a_run_that_one_process_cannot_prepare_ends_on_all_and_the_next_goes_on() {
+    let open = |rank: u32| -> Made { Ok(Box::new(Odd::new(u32::from(rank == 2)))) };
+    led(
+        InProcess::all(5),
+        |_| "p".to_string(),
+        open,
+        |target| {
+            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            target.make_ready(None, &stop).unwrap();
+            let failed = measure(&mut target, &run(None), &stop).unwrap_err().to_string();
+            assert!(failed.starts_with("rank 2 on ") && failed.ends_with("its cable is out"), "{failed}");
+            assert_eq!(measure(&mut target, &run(None), &stop).unwrap().hosts.len(), 5);
+        },
+    );
+}
+
+#[test]
+fn process_0_that_fails_leaves_nobody_waiting() {
+    let open = |rank: u32| -> Made { Ok(Box::new(Odd::new(u32::from(rank == 0)))) };
+    led(
+        InProcess::all(3),
+        |_| "p".to_string(),
+        open,
+        |target| {
+            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let failed = measure(&mut target, &run(None), &stop).unwrap_err().to_string();
+            assert!(failed.starts_with("rank 0 on "), "{failed}");
+            assert_eq!(measure(&mut target, &run(None), &stop).unwrap().hosts.len(), 3);
+        },
+    );
+}
+
+#[test]
+fn a_run_that_fails_after_it_began_is_told_with_its_host() {
+    let open = |rank: u32| -> Made { Ok(Box::new(Odd { ends_late: rank == 1, ..Odd::new(0) })) };
+    let failed = led(
+        InProcess::all(3),
+        |_| "p".to_string(),
+        open,
+        |target| measure(&mut target.unwrap(), &run(None), &AtomicBool::new(false)).unwrap_err().to_string(),
+    );
+    assert!(failed.starts_with("rank 1 on ") && failed.ends_with("its answer is lost"), "{failed}");
+}
+
+#[test]
+fn a_full_disk_on_one_host_is_known_before_anything_is_measured() {
+    let open = |rank: u32| -> Made { Ok(Box::new(Odd::new(if rank == 1 { u32::MAX } else { 0 }))) };
+    let failed = led(
+        InProcess::all(2),
+        |_| "p".to_string(),
+        open,
+        |target| target.unwrap().make_ready(None, &AtomicBool::new(false)).unwrap_err().to_string(),
+    );
+    assert!(failed.starts_with("rank 1 on ") && failed.ends_with("the disk is full"), "{failed}");
+}
+
+#[test]
+fn clocks_that_differ_by_hours_tell_the_same_opening() {
+    let hour_ns = 3_600_000_000_000;
+    let all: Vec<InProcess> =
+        InProcess::all(6).into_iter().enumerate().map(|(rank, ranks)| ranks.ahead(rank as i64 * hour_ns)).collect();
+    let open = |_: u32| -> Made { Ok(Box::new(Odd { is_real: true, ..Odd::new(0) })) };
+    let record = led(
+        all,
+        |_| "p".to_string(),
+        open,
+        |target| measure_until_stopped(&mut target.unwrap(), &run(None), &AtomicBool::new(false)).unwrap(),
+    );
+    // How long a loaded machine holds up a thread is not in our hands; that hours would show is.
+    let seconds = |ns: u64| Duration::from_nanos(ns).as_secs();
+    for host in &record.hosts {
+        assert!(seconds(host.opened_ns.unsigned_abs()) < 60 && seconds(host.opened_reach_ns) < 60, "{host:?}");
+    }
+    assert!(record.hosts.iter().skip(1).all(|host| host.opened_reach_ns > 0), "clocks were compared");
+}
+
+#[test]
+fn windows_that_are_not_open_together_are_measured_again_and_told() {
+    // Virtual windows of 0.4 s; process 1 is stopped for longer between two of them by nothing but its clock.
+    let open = |_: u32| -> Made { Ok(Box::new(Odd { is_real: true, ..Odd::new(0) })) };
+    let all: Vec<InProcess> = InProcess::all(2);
+    let (record, notes) = led(
+        all,
+        |_| "p".to_string(),
+        open,
+        |target| {
+            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let short = Run { runtime: Nanos(1), ..run(None) };
+            (measure(&mut target, &short, &stop).unwrap(), target.environment().notes.join("; "))
+        },
+    );
+    // A window of a single request is over before another process has opened its own.
+    let together = overlap(&record.hosts).unwrap();
+    let again = record.discarded.iter().filter(|window| window.reason == DiscardReason::NotTogether).count();
+    assert_eq!(notes.contains("95%"), together < LEAST_OVERLAP, "{notes}");
+    assert!(again == 2 || together >= LEAST_OVERLAP, "{together} after {again}");
+}
+
+#[test]
+fn the_others_end_when_process_0_does() {
+    let stop = AtomicBool::new(false);
+    as_all(InProcess::all(9), |ranks| {
+        let ranks: Rc<dyn Ranks> = Rc::new(ranks);
+        match ranks.rank() {
+            0 => drop(Lead::new(ranks)),
+            _ => serve(ranks, "p", &mut |_, _| Err("nobody asks".to_string()), &stop).unwrap(),
+        }
+    });
+    assert!(!stop.load(Ordering::Relaxed));
+}
