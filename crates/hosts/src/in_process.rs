@@ -1,7 +1,7 @@
 //! Connects threads of one process as if they were processes on many hosts, for tests.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{HostsError, Ranks};
@@ -11,7 +11,7 @@ pub struct InProcess {
     rank: u32,
     all: Arc<Vec<Inbox>>,
     /// How far its clock is ahead of the machine's.
-    ahead_ns: i64,
+    ahead_ns: Arc<AtomicI64>,
 }
 
 /// What was sent to one of them.
@@ -35,13 +35,12 @@ impl InProcess {
     /// So many of them, in the order of their ranks.
     pub fn all(size: u32) -> Vec<Self> {
         let all: Arc<Vec<Inbox>> = Arc::new((0..size).map(|_| Inbox::default()).collect());
-        (0..size).map(|rank| Self { rank, all: Arc::clone(&all), ahead_ns: 0 }).collect()
+        (0..size).map(|rank| Self { rank, all: Arc::clone(&all), ahead_ns: Arc::default() }).collect()
     }
 
-    /// The same, with a clock that is ahead of the machine's.
-    pub fn ahead(mut self, ahead_ns: i64) -> Self {
-        self.ahead_ns = ahead_ns;
-        self
+    /// How far its clock is ahead of the machine's, in nanoseconds, to be set.
+    pub fn ahead_ns(&self) -> Arc<AtomicI64> {
+        Arc::clone(&self.ahead_ns)
     }
 
     /// Counts the bytes of the messages that it receives.
@@ -86,7 +85,7 @@ impl Ranks for InProcess {
     }
 
     fn clock_unix_ns(&self) -> i64 {
-        crate::ranks::unix_ns() + self.ahead_ns
+        crate::ranks::unix_ns() + self.ahead_ns.load(Ordering::Relaxed)
     }
 }
 

@@ -31,7 +31,7 @@ pub struct HostLink {
 }
 
 /// What one process did in one run.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HostShare {
     /// Whose it is: [`HostPlace::rank`].
     pub rank: u32,

@@ -4,9 +4,27 @@ mod far_end;
 
 use std::io::{self, Write};
 
-use halfpower_record::{LaneRole, Latency, Record, Side};
+use halfpower_record::{HostShare, LaneRole, Latency, Record, Side};
 use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
+
+/// How many processes are told one by one.
+const HOSTS_TOLD: usize = 8;
+
+/// What each process gave, or of many the slowest, the median and the fastest; `None` where there was one.
+fn hosts(record: &Record) -> Option<String> {
+    let mut rates: Vec<f64> = record.hosts.iter().map(HostShare::mbps).collect();
+    let told = |rates: &[f64]| rates.iter().map(|rate| number(*rate)).collect::<Vec<_>>().join(", ");
+    let together = halfpower_record::overlap(&record.hosts)?;
+    let each = if rates.len() <= HOSTS_TOLD {
+        format!("{} MB/s", told(&rates))
+    } else {
+        rates.sort_by(f64::total_cmp);
+        let (last, middle) = (rates.len() - 1, rates.len() / 2);
+        format!("{} MB/s slowest, median, fastest", told(&[rates[0], rates[middle], rates[last]]))
+    };
+    Some(format!("{} processes: {each}; together for {} of their windows", record.hosts.len(), percent(together)))
+}
 
 /// Such as `from ordinary pages, one request a call`.
 fn issued(issuing: &Issuing) -> String {
@@ -62,6 +80,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     row(out, "depth", &depth(record))?;
     row(out, "processor", &processor(record))?;
     row(out, "machine", &machine(record))?;
+    hosts(record).iter().try_for_each(|words| row(out, "hosts", words))?;
     far_end::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
     row(out, "errors", &errors(record))?;
     if workload.options.verify {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Cpu, CpuTimes, Environment, Latency, Record, Series, Side};
+use halfpower_record::{Cpu, CpuTimes, Environment, HostShare, Latency, Record, Series, Side};
 use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -97,6 +97,9 @@ pub(crate) struct RunDocument<'a> {
     cpu: CpuDocument,
     /// What the machine that serves the target spent; `null` without a witness there.
     far_end: Option<FarEndDocument<'a>>,
+    /// What each process did, where several made the run together; empty where one did.
+    #[serde(skip_serializing_if = "<[HostShare]>::is_empty")]
+    hosts: &'a [HostShare],
     /// Who else was there.
     noise: NoiseDocument,
     /// Bytes over time.
@@ -261,6 +264,7 @@ impl<'a> RunDocument<'a> {
             achieved_depth: record.achieved_depth,
             cpu: cpu(&record.cpu),
             far_end: far_end(record),
+            hosts: &record.hosts,
             noise: noise(record),
             series: &record.series,
             harness_ns_per_io: record.harness_ns_per_io,
