@@ -21,6 +21,7 @@ mod far_end;
 mod faults;
 mod findings;
 pub mod fit;
+mod fleet;
 mod half_power;
 mod headline;
 mod how_fast;
@@ -82,6 +83,7 @@ pub use findings::{
     Advice, Attribution, Bound, CellFinding, Cost, Curve, Headline, HeadlineDoubt, Interval, LatencySummary, Limits,
     NoiseFinding,
 };
+pub use fleet::{FleetFinding, FleetHost, FleetRun, HostEvidence, Straggler};
 pub use half_power::curves;
 pub use headline::headlines;
 pub use how_fast::{CellRate, RateRole, RateRow, how_fast};
@@ -91,7 +93,7 @@ pub use ladder::levels;
 pub use levels::{LevelFinding, LevelId, LevelKind, LevelSource, PathLevel};
 pub use limits::limits;
 pub use mean::{mean, median, some_mean};
-pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedCeiling, SustainedLimit};
+pub use measured_ceilings::{LinkCeiling, MeasuredCeilings, MemoryCopy, SharedBy, SharedCeiling, SustainedLimit};
 pub use path::peak;
 pub use percentiles::{Percentiles, percentiles};
 pub use settings::{CellSettings, PathSettings};
@@ -139,6 +141,7 @@ pub fn analyse(
     let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
     let judgement = judgement(&judged, measured);
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
+    let fleet = fleet::fleet(environment, records);
     let warnings = warnings(&Grounds {
         question,
         environment,
@@ -150,6 +153,7 @@ pub fn analyse(
         paths: &paths,
         advice: &advice,
         harness_ns_per_io,
+        fleet: fleet.as_ref(),
     });
     let (seconds, seconds_a_run) = seconds_of(environment, records);
     let headline = headlines(environment, &cells, seconds_a_run);
@@ -169,6 +173,7 @@ pub fn analyse(
         curves,
         limits: fitted.iter().map(|(path, regimes)| limits::limits_of(path, regimes)).collect(),
         far_end: far_end::far_end(environment, &walked, &costs, records),
+        fleet,
         cost: costs,
         attribution: attribution::attribution(&gathered, &paths),
         advice,

@@ -52,9 +52,20 @@ pub struct LinkCeiling {
     pub answered: bool,
 }
 
-/// The most that came through a path that members share.
+/// What comes together on a shared path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SharedBy {
+    /// Members of a target, as `scaling` measures them.
+    Members,
+    /// Hosts, as `hosts` measures them.
+    Hosts,
+}
+
+/// The most that came through a path that members of a target share, or hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SharedCeiling {
+    /// What shares it.
+    pub by: SharedBy,
     /// Which way the bytes went.
     pub rw: Direction,
     /// Order of offsets.

@@ -3,8 +3,8 @@
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
 
 use crate::{
-    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, FarEndFinding, Headline, LevelFinding,
-    Limits, Summary, ThreadScaling, Warning,
+    Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, FarEndFinding, FleetFinding, Headline,
+    LevelFinding, Limits, Summary, ThreadScaling, Warning,
 };
 
 /// Everything that the analysis has to say about one study.
@@ -40,6 +40,8 @@ pub struct Findings {
     pub cost: Vec<Cost>,
     /// What the far end spent; `None` without a witness there.
     pub far_end: Option<FarEndFinding>,
+    /// Hosts that measured together; `None` where one process measured.
+    pub fleet: Option<FleetFinding>,
     /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
     pub attribution: Vec<Attribution>,
     /// How many threads it takes, for cells that went on with more of them.

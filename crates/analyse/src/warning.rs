@@ -228,6 +228,17 @@ pub enum Warning {
         /// Share there.
         share: f64,
     },
+    /// Hosts are slower than their peers by more than chance.
+    SlowHosts {
+        /// How many.
+        hosts: usize,
+        /// Of so many.
+        of_hosts: usize,
+        /// The slowest.
+        worst: String,
+        /// Its rate as a share of its peers'.
+        of_peers: f64,
+    },
     /// No run was beside the soaker.
     NoSoaker,
     /// The soaker lost less than the process was charged.
@@ -257,6 +268,7 @@ impl Warning {
             Self::OthersUsedTheDisk { .. }
             | Self::HypervisorTookTime { .. }
             | Self::NotSteady { .. }
+            | Self::SlowHosts { .. }
             | Self::BeganFaster { .. } => Harm::Disturbed,
             Self::WideInterval { .. } | Self::RestlessRuns { .. } | Self::FewRuns { .. } => Harm::Unsure,
             Self::Environment { .. }
@@ -295,6 +307,7 @@ impl Warning {
             Self::Environment { .. }
             | Self::SmallSpan { .. }
             | Self::HypervisorTookTime { .. }
+            | Self::SlowHosts { .. }
             | Self::NoSoaker
             | Self::MixedRuns { .. } => None,
         }

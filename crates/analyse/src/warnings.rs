@@ -10,7 +10,7 @@ use crate::corroboration::noise;
 use crate::experiment_cells::experiment_cells;
 use crate::ladder::known_limit;
 use crate::path::{MeasuredPath, best, leading};
-use crate::{Advice, CellFinding, CellSettings, Harm, PathLevel, PathSettings, Warning};
+use crate::{Advice, CellFinding, CellSettings, FleetFinding, Harm, PathLevel, PathSettings, Warning};
 
 /// Share of the depth asked for below which the depth axis says less than it seems.
 const SHALLOW: f64 = 0.8;
@@ -40,6 +40,7 @@ pub(crate) struct Grounds<'a> {
     pub paths: &'a [MeasuredPath<'a>],
     pub advice: &'a [Advice],
     pub harness_ns_per_io: Option<f64>,
+    pub fleet: Option<&'a FleetFinding>,
 }
 
 /// All warnings, the most harmful first: what makes figures wrong, and then by what they do to the figures times the
@@ -58,6 +59,7 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     all.extend(not_steady(grounds));
     all.extend(began_faster(grounds));
     all.extend(hypervisor(grounds));
+    all.extend(grounds.fleet.and_then(FleetFinding::warning));
     all.extend(others_used_the_disk(grounds));
     all.extend(never_reached_the_disk(grounds));
     all.extend(few_runs(grounds));

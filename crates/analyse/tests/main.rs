@@ -5,6 +5,7 @@ mod calibrate;
 mod chosen_peak;
 mod coverage;
 mod far_end;
+mod fleet;
 mod judgement;
 mod no_witness;
 mod odd_records;

@@ -19,6 +19,7 @@ mod credit;
 mod data;
 mod durability;
 mod engines;
+mod hosts;
 mod measured;
 mod memory;
 mod mirror;

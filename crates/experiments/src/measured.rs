@@ -4,11 +4,14 @@ use halfpower_analyse::{MeasuredCeilings, SharedCeiling};
 use halfpower_spec::Direction;
 
 use crate::table::ExperimentRows;
-use crate::{burst, credit, memory, scaling};
+use crate::{burst, credit, hosts, memory, scaling};
 
 /// What the experiments have measured of the path's ceilings.
 pub(crate) fn measured_ceilings(rows: &ExperimentRows) -> MeasuredCeilings {
-    let shared = |rw: &Direction| -> Option<SharedCeiling> { scaling::shared_ceiling(&rows.scaling.scaling, *rw) };
+    let shared = |rw: &Direction| -> Option<SharedCeiling> {
+        let of_hosts = || hosts::shared_ceiling(&rows.hosts.hosts, *rw);
+        scaling::shared_ceiling(&rows.scaling.scaling, *rw).or_else(of_hosts)
+    };
     MeasuredCeilings {
         memory: memory::measured_copy(&rows.memory.memory),
         link: burst::measured_link(&rows.burst.burst),

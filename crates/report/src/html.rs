@@ -9,6 +9,7 @@ pub(crate) mod faults;
 pub(crate) mod first_chart;
 pub(crate) mod fold;
 pub(crate) mod format;
+pub(crate) mod hosts;
 pub(crate) mod issuing;
 pub(crate) mod linear_scale;
 pub(crate) mod measured;

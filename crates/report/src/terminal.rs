@@ -8,6 +8,7 @@ mod chart;
 mod columns;
 mod first;
 mod header;
+mod hosts;
 mod screen;
 mod sections;
 mod table;

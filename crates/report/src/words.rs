@@ -9,6 +9,7 @@ pub(crate) mod compare_notes;
 pub(crate) mod far_end;
 pub(crate) mod faults;
 pub(crate) mod first_screen;
+pub(crate) mod fleet;
 pub(crate) mod issuing;
 pub(crate) mod levels;
 pub(crate) mod settings;

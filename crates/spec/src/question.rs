@@ -48,6 +48,8 @@ words! {
     Price = "price",
     /// What a limit lets through at once after a rest, and what it sustains.
     Credit = "credit",
+    /// One host, two, all at once: what each further one brings.
+    Hosts = "hosts",
 }
 
 impl Experiment {

@@ -1,6 +1,6 @@
 //! Compares members at work together with so many times one, and a stripe with the same members on their own.
 
-use halfpower_analyse::{ExperimentCell, Interval, SharedCeiling};
+use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling};
 use halfpower_spec::{Direction, Pattern, VolumeLayout};
 
 use super::answer::{
@@ -74,7 +74,14 @@ pub(crate) fn shared_ceiling(rows: &[ScalingRow], rw: Direction) -> Option<Share
     let shared = rows.iter().filter(|row| is_shared(row) && row.rw == rw);
     let most = shared.max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
     let ScalingRow { n, pattern, mbps, of_ideal, .. } = *most;
-    Some(SharedCeiling { rw, pattern, members: n, mbps, alone_mbps: mbps / of_ideal / f64::from(n) })
+    Some(SharedCeiling {
+        by: SharedBy::Members,
+        rw,
+        pattern,
+        members: n,
+        mbps,
+        alone_mbps: mbps / of_ideal / f64::from(n),
+    })
 }
 
 fn scaling(alone: &[&ScalingRow]) -> Option<MembersScaling> {

@@ -18,6 +18,7 @@ use crate::html::experiments::experiments;
 use crate::html::faults;
 use crate::html::first_chart::first_chart;
 use crate::html::fold::{Fold, contents, folds};
+use crate::html::hosts::hosts;
 use crate::html::issuing::issuing;
 use crate::html::measured::{definitions, measured, raw_numbers};
 use crate::html::path::path_section;
@@ -32,7 +33,8 @@ pub(crate) const CHARTS: &str = concat!(
     include_str!("../../assets/charts.js"),
     include_str!("../../assets/trust.js"),
     include_str!("../../assets/percentiles.js"),
-    include_str!("../../assets/experiments.js")
+    include_str!("../../assets/experiments.js"),
+    include_str!("../../assets/hosts.js")
 );
 pub(crate) const SCRIPT: &str = concat!(
     include_str!("../../assets/pins.js"),
@@ -107,6 +109,7 @@ fn sections(
     all.extend(path_section(findings));
     all.extend(advice(findings, span_bytes));
     all.extend(issuing(findings));
+    all.extend(hosts(findings));
     all.extend(experiments(findings));
     all.push(trust(findings));
     all.extend(half_power_and_cost(findings));

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use halfpower_analyse::{
     Advice, Attribution, BesideRow, Bottleneck, CellFinding, Cost, Curve, DirectionStop, FarEndFinding, FaultFinding,
-    Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy, StudyState,
-    ThreadScaling, Warning, WhatToSet,
+    FleetFinding, Harm, Headline, LevelFinding, LevelKind, Limits, NextLimit, RateRow, StopDoubt, StopTest, StoppedBy,
+    StudyState, ThreadScaling, Warning, WhatToSet,
 };
 use halfpower_experiments::{ExperimentRows, ExperimentSection, IssuingChange, StudyFindings};
 use halfpower_record::{Device, FileSystem, ImportedFile, Machine};
@@ -69,6 +69,8 @@ pub(crate) struct StudyDocument<'a> {
     cost: Vec<CostDocument<'a>>,
     /// What the far end spent, and both ends' bills; `null` without a witness there.
     far_end: &'a Option<FarEndFinding>,
+    /// Hosts that measured together; `null` where one process measured.
+    fleet: &'a Option<FleetFinding>,
     /// Where the processors' time went, one for each pattern, direction and cache setting whose records tell.
     attribution: Vec<AttributionDocument<'a>>,
     /// How many threads it takes, for cells that went on with more of them.
@@ -243,6 +245,7 @@ impl<'a> StudyDocument<'a> {
             limits: &findings.limits,
             cost: findings.cost.iter().map(|cost| CostDocument { path: settings::cost_path(cost), cost }).collect(),
             far_end: &findings.far_end,
+            fleet: &findings.fleet,
             attribution: findings.attribution.iter().map(attribution).collect(),
             threads: &findings.threads,
             issuing: &study.issuing,

@@ -18,6 +18,7 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         chart(findings, width),
         paths(findings, width),
         super::both_ends::section(findings, width),
+        super::hosts::section(findings, width),
         issuing(findings, width),
         experiments(findings, width),
     ]

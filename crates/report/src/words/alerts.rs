@@ -117,6 +117,9 @@ fn of_runs(warning: &Warning) -> String {
             100.0 * above_share,
             count(*cells, "cell")
         ),
+        Warning::SlowHosts { hosts, of_hosts, worst, of_peers } => {
+            super::fleet::alert(*hosts, *of_hosts, worst, *of_peers)
+        }
         Warning::NoSoaker => "no run beside the soaker: the cost is known from below alone".to_string(),
         Warning::SoakerBelowCharged { cells, of_cells, .. } => {
             format!("the soaker lost less than was charged in {cells} of {of_cells} cells")
@@ -174,6 +177,12 @@ mod tests {
             Warning::WideInterval { cells: 12, of_cells: 16, above_share: 0.05, worst, mbps: 50.0, share },
             Warning::RestlessRuns { cells: 12, of_cells: 16, above_share: 0.2, worst, share },
             Warning::HarnessShare { harness_ns_per_io: 950.0, cells, above_share: 0.05, worst, share },
+            Warning::SlowHosts {
+                hosts: 12,
+                of_hosts: 1000,
+                worst: "a-rather-long-name-of-a-host".into(),
+                of_peers: share,
+            },
             Warning::NoSoaker,
             Warning::SoakerBelowCharged { cells: 12, of_cells: 16, paths: vec![path] },
             Warning::MixedRuns { runs: 3 },

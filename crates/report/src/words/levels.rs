@@ -1,6 +1,6 @@
 //! Names the levels of a path, and says where their figures come from.
 
-use halfpower_analyse::{LevelId, LevelKind, LevelSource, LinkCeiling};
+use halfpower_analyse::{LevelId, LevelKind, LevelSource, LinkCeiling, SharedBy};
 use halfpower_text::format;
 
 /// A level's name, with its direction where it holds for one alone: `controller and link (read)`.
@@ -49,8 +49,10 @@ pub(crate) fn source(source: &LevelSource) -> String {
             }
         }
         LevelSource::Members(shared) => format!(
-            "measured by scaling: {} members together reach {} in {} {}s, of {} each alone",
+            "measured by {}: {} {} together reach {} in {} {}s, of {} each alone",
+            if shared.by == SharedBy::Hosts { "hosts" } else { "scaling" },
             shared.members,
+            if shared.by == SharedBy::Hosts { "hosts" } else { "members" },
             format::mbps(shared.mbps),
             shared.pattern,
             shared.rw,

@@ -5,7 +5,7 @@ use halfpower_spec::Experiment;
 use halfpower_text::format::{self, mbps, percent, thousands, time_us};
 
 use super::settings::{cell, count, path, size_and_depth};
-use super::unsteady;
+use super::{fleet, unsteady};
 
 /// A warning as the report shows it. Each kind has words of its own: a new one does not compile without.
 pub(crate) fn sentence(warning: &Warning) -> String {
@@ -52,6 +52,7 @@ pub(crate) fn sentence(warning: &Warning) -> String {
         Warning::HarnessShare { harness_ns_per_io, cells, above_share, worst, share } => {
             harness_share(*harness_ns_per_io, *cells, *above_share, worst, *share)
         }
+        Warning::SlowHosts { hosts, of_hosts, worst, of_peers } => fleet::warning(*hosts, *of_hosts, worst, *of_peers),
         Warning::NoSoaker => no_soaker(),
         Warning::SoakerBelowCharged { cells, of_cells, paths } => soaker_below_charged(*cells, *of_cells, paths),
         Warning::MixedRuns { runs } => mixed_runs(*runs),

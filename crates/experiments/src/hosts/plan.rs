@@ -1,0 +1,72 @@
+//! Plans `hosts`: one host, two and more at once, and each alone.
+
+use halfpower_spec::{Bytes, Direction, Hosts, Pattern, Workload, WorkloadOptions};
+
+use crate::plan::{Plan, PlanRequest, PlannedCell};
+
+/// A block of a stream that no path gains much beyond.
+const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
+/// A small random block.
+const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
+/// Requests outstanding of each host: enough for a path of its own to be busy nearly all the time.
+const SEQUENTIAL_DEPTH: u32 = 8;
+const RANDOM_DEPTH: u32 = 16;
+/// Counts of hosts that are measured one by one; beyond it powers of two, the counts halfway between, and all.
+const ONE_BY_ONE: u32 = 8;
+/// Most hosts that are measured alone, evenly among all.
+const ALONE: u32 = 16;
+
+pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
+    let hosts = ask.environment.hosts.len() as u32;
+    if hosts < 2 {
+        return Err("there is one host: start it on several, as in mpirun -n 4 halfpower study".to_string());
+    }
+    let sets: Vec<Hosts> = alone(hosts).chain(counts(hosts).map(Hosts::first)).collect();
+    let cell = |(hosts, pattern, bs, depth, rw): (Hosts, Pattern, Bytes, u32, Direction)| {
+        let options = WorkloadOptions { hosts: Some(hosts), ..WorkloadOptions::default() };
+        PlannedCell::plain(Workload { options, ..ask.workload(pattern, rw, bs, depth) })
+    };
+    let streams = sets.iter().map(|set| (*set, Pattern::Sequential, SEQUENTIAL_BLOCK, SEQUENTIAL_DEPTH));
+    let random = counts(hosts).map(Hosts::first).map(|set| (set, Pattern::Random, RANDOM_BLOCK, RANDOM_DEPTH));
+    let first_alone = (Hosts::only(0), Pattern::Random, RANDOM_BLOCK, RANDOM_DEPTH);
+    let kinds = streams.chain([first_alone]).chain(random);
+    let cells =
+        kinds.flat_map(|(set, pattern, bs, depth)| Direction::ALL.iter().map(move |rw| (set, pattern, bs, depth, *rw)));
+    let missing = if hosts > ALONE {
+        vec![format!("{ALONE} of {hosts} hosts are measured alone, evenly among all; the others only together")]
+    } else {
+        Vec::new()
+    };
+    Ok(Plan { cells: cells.map(cell).collect(), missing })
+}
+
+/// More than one host at once.
+fn counts(hosts: u32) -> impl Iterator<Item = u32> {
+    let is_told = move |n: &u32| {
+        *n <= ONE_BY_ONE || n.is_power_of_two() || (n % 3 == 0 && (n / 3).is_power_of_two()) || *n == hosts
+    };
+    (2..=hosts).filter(is_told)
+}
+
+/// Each host by itself; of many, the first and the last and evenly between.
+fn alone(hosts: u32) -> impl Iterator<Item = Hosts> {
+    let told = hosts.min(ALONE);
+    (0..told).map(move |place| {
+        let rank = u64::from(place) * u64::from(hosts - 1) / u64::from((told - 1).max(1));
+        Hosts::only(rank as u32)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_hosts_are_measured_one_by_one_and_many_by_doubling() {
+        assert_eq!(counts(4).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(counts(40).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 40]);
+        assert_eq!(alone(3).collect::<Vec<_>>(), [0, 1, 2].map(Hosts::only));
+        let many: Vec<Hosts> = alone(1000).collect();
+        assert_eq!((many.len(), many[0], many[15]), (16, Hosts::only(0), Hosts::only(999)));
+    }
+}

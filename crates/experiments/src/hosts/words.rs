@@ -1,0 +1,63 @@
+//! Says what `hosts` asks, what it found and what the papers saw.
+
+use halfpower_text::format;
+
+use super::answer::{HostsAnswer, HostsScaling, HostsVerdict, SharedPart, TakenOver};
+use crate::words::sentence;
+
+pub(crate) const QUESTION: &str = "What does each further host bring, and where does a path that they share take over?";
+pub(crate) const PAPERS: &str = "The studies of 1998 and 2000 measured one client. In 2000 a gigabit wire carried up to 40 MB/s of a \
+    file server's reads to it, and the processors of both ends were what stopped it.";
+
+pub(crate) fn answer(found: &HostsAnswer) -> String {
+    if found.hosts == 0 {
+        return "No hosts were measured both alone and together.".to_string();
+    }
+    found.kinds.iter().map(|kind| sentence(&scaling(kind))).collect::<Vec<_>>().join(" ")
+}
+
+fn scaling(found: &HostsScaling) -> String {
+    let HostsScaling { pattern, rw, verdict, one_mbps, n, mbps, taken_over } = found;
+    let [one, all] = [*one_mbps, *mbps].map(format::mbps);
+    match (taken_over, verdict) {
+        (Some(over), _) => format!("{pattern} {rw}s: {}", taken(over, *n, &one, &all)),
+        (None, HostsVerdict::Scale) => {
+            format!("{pattern} {rw}s: all {n} hosts bring what they have, {one} each and {all} together")
+        }
+        (None, _) => {
+            format!(
+                "{pattern} {rw}s: {n} hosts reach {all} together and {one} each alone; these runs cannot tell whether they share a path"
+            )
+        }
+    }
+}
+
+fn taken(over: &TakenOver, n: u32, one: &str, all: &str) -> String {
+    let TakenOver { n: at, mbps, before_n, before_mbps, ceiling_mbps, by } = over;
+    let before = if *before_n == 1 { "1 host reaches".to_string() } else { format!("{before_n} hosts reach") };
+    let further = if n > *at { format!(", all {n} {all}") } else { String::new() };
+    let [mbps, before_mbps, ceiling] = [*mbps, *before_mbps, *ceiling_mbps].map(format::mbps);
+    format!(
+        "one host gives {one}, {before} {before_mbps}, and from host {at} on a shared path takes over at {mbps}{further}; \
+         it lets {ceiling} through. {}",
+        sentence(&which(by))
+    )
+}
+
+fn which(by: &SharedPart) -> String {
+    match by {
+        SharedPart::FarDisk { disk, share } => {
+            format!("it is the far end's disk {disk}, with requests in flight {} of the time", format::percent(*share))
+        }
+        SharedPart::FarProcessors { share } => {
+            format!("it is the far end's processors, {} busy", format::percent(*share))
+        }
+        SharedPart::FarWire => "it is the wire of the far end: disk and processors there have time left".to_string(),
+        SharedPart::OwnComputer => {
+            "all processes are on one computer: it is that computer's path to the target, or the target".to_string()
+        }
+        SharedPart::Unknown => {
+            "whether that is the wire, the server or its disk, --far-end tells with a witness on the server".to_string()
+        }
+    }
+}

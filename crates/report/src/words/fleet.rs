@@ -1,0 +1,86 @@
+//! Says which hosts are slower than their peers, and what is different about them.
+
+use halfpower_analyse::{FleetFinding, HostEvidence, Straggler};
+use halfpower_text::format::{self, percent};
+
+use super::settings::count;
+
+/// Share of its peers' rate alone above which a host is as fast as they are by itself.
+const AS_FAST: f64 = 0.95;
+
+/// What the comparison of the hosts came to, in a sentence or two.
+pub(crate) fn gist(fleet: &FleetFinding) -> String {
+    let hosts = count(fleet.hosts.len(), "host");
+    let runs = count(fleet.runs, "run");
+    match fleet.slow_hosts() {
+        0 if fleet.runs == 0 => format!("{hosts}, and no run of several at once."),
+        0 if !fleet.can_tell => format!("{hosts}: {runs} at once are too few to tell a slow host from chance."),
+        0 => format!("{hosts}: none is slower than its peers by more than chance, in {runs} at once."),
+        1 => format!("{hosts}: {} is slower than its peers, in {runs} at once.", fleet.stragglers[0].name),
+        slow => format!("{hosts}: {slow} are slower than their peers, in {runs} at once."),
+    }
+}
+
+/// A slow host: how slow, how sure, and what is different about it.
+pub(crate) fn straggler(slow: &Straggler) -> String {
+    let Straggler { name, rw, of_peers, runs, alone_of_peers, .. } = slow;
+    let rate = format!("{name}: {rw}s at {} of its peers' rate, in {}", percent(*of_peers), count(*runs, "run"));
+    let alone = match alone_of_peers {
+        None => String::new(),
+        Some(share) if *share > AS_FAST => "; alone it is as fast as they are".to_string(),
+        Some(share) => format!("; alone {} of theirs", percent(*share)),
+    };
+    let evidence: Vec<String> = slow.evidence.iter().map(different).collect();
+    let evidence = match evidence.as_slice() {
+        [] => "Its link, its processors and its latencies' tail show no cause".to_string(),
+        evidence => evidence.join("; "),
+    };
+    format!("{rate}{alone}. {evidence}.")
+}
+
+fn different(evidence: &HostEvidence) -> String {
+    match evidence {
+        HostEvidence::Link { bits_per_second, peers } => {
+            format!("Its link has {}, theirs {}", bits(*bits_per_second), bits(*peers))
+        }
+        HostEvidence::Steal { share, peers } => {
+            format!("Its hypervisor takes {} of a processor, theirs {}", percent(*share), percent(*peers))
+        }
+        HostEvidence::OtherWork { processors, peers } => format!(
+            "Others keep {} of its processors busy, {} of theirs",
+            format::two_digits(*processors),
+            format::two_digits(*peers)
+        ),
+        HostEvidence::Tail { times_median, peers } => format!(
+            "1 of 100 requests takes {} times the median, {} times at theirs",
+            format::two_digits(*times_median),
+            format::two_digits(*peers)
+        ),
+    }
+}
+
+/// A link's speed: `100 Mbit/s`.
+pub(crate) fn bits(bits_per_second: u64) -> String {
+    let mbit = bits_per_second as f64 / 1e6;
+    if mbit >= 1e3 {
+        format!("{} Gbit/s", format::number(mbit / 1e3))
+    } else {
+        format!("{} Mbit/s", format::number(mbit))
+    }
+}
+
+/// That some hosts are slow, to stand among the warnings.
+pub(crate) fn warning(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
+    let are = if hosts == 1 { "is" } else { "are" };
+    format!(
+        "{hosts} of {of_hosts} hosts {are} slower than their peers by more than chance; {worst} most, at {} of their \
+         rate. Rates of all hosts together hold what they lack.",
+        percent(of_peers)
+    )
+}
+
+/// The same in a line.
+pub(crate) fn alert(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
+    let worst: String = worst.chars().take(24).collect();
+    format!("{hosts} of {of_hosts} hosts are slow; {worst} most, at {} of its peers", percent(of_peers))
+}
