@@ -6,7 +6,7 @@ use crate::built::{disk, normal, question, record_at, workload};
 use halfpower_analyse::{FleetFinding, HostEvidence, MeasuredCeilings, analyse};
 use halfpower_record::{Environment, HostLink, HostPlace, HostShare, Machine, Record};
 use halfpower_spec::{Cache, Direction, Hosts, Pass, Rw, WorkloadOptions};
-use rand::{Rng, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// How a host's rate differs from run to run, as a factor.

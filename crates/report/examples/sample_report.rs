@@ -421,6 +421,7 @@ pub fn sample() -> (Findings, Vec<Record>) {
         cost: WAYS.iter().flat_map(|way| [Bound::Charged, Bound::Soaker].map(|bound| cost(way, bound))).collect(),
         advice,
         far_end: None,
+        fleet: None,
         attribution: Vec::new(),
         threads: vec![],
         warnings: warnings(),

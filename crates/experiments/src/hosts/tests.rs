@@ -109,5 +109,5 @@ fn the_plan_has_each_host_alone_and_so_many_at_once() {
     // Sequential: 4 alone, 2, 3 and 4 at once; random: 1, 2, 3 and 4; each read and written.
     assert_eq!(four.len(), (4 + 3 + 4) * 2);
     assert!(cells(1).is_err_and(|why| why.contains("mpirun")));
-    assert!(cells(1000).expect("many").len() < 100);
+    assert!(cells(1000).expect("many").len() < 120);
 }

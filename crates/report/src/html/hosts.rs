@@ -33,8 +33,8 @@ pub(crate) fn hosts(findings: &Findings) -> Option<Fold> {
 fn slowest(found: &FleetFinding) -> Vec<(u32, Vec<&Straggler>)> {
     let mut parts: Vec<(u32, Vec<&Straggler>)> = Vec::new();
     for slow in &found.stragglers {
-        match parts.iter_mut().find(|(rank, _)| *rank == slow.rank) {
-            Some((_, of_host)) => of_host.push(slow),
+        match parts.iter().position(|(rank, _)| *rank == slow.rank) {
+            Some(place) => parts[place].1.push(slow),
             None if parts.len() < PARTS => parts.push((slow.rank, vec![slow])),
             None => {}
         }

@@ -53,6 +53,7 @@ pub fn empty() -> Findings {
         cost: vec![],
         advice: vec![],
         far_end: None,
+        fleet: None,
         attribution: vec![],
         threads: vec![],
         warnings: vec![],
