@@ -4,6 +4,7 @@
 //! that was seen and that nothing advertises; a device that does no more side by side; else the time of each
 //! request, so that more depth would still help. The sentences about it are the report's.
 
+use halfpower_record::Machine;
 use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
@@ -41,6 +42,18 @@ pub(crate) struct JudgedStudy<'a> {
     pub cpus: f64,
     /// Whether a hypervisor or container stands between the machine and its devices.
     pub virtualised: bool,
+}
+
+impl<'a> JudgedStudy<'a> {
+    /// What was found of a study on this machine.
+    pub fn of(
+        machine: &Machine,
+        levels: &'a [PathLevel],
+        cells: &'a [CellFinding],
+        paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
+    ) -> Self {
+        Self { levels, cells, paths, cpus: machine.usable_cpus(), virtualised: machine.virtualised.is_some() }
+    }
 }
 
 /// The ladder with the narrowest level marked, and why it is that one.

@@ -238,7 +238,7 @@ fn opened_cached(records: &[&Record]) -> Option<f64> {
 
 fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
     let above_pap = |cell: &CellFinding| {
-        known_limit(levels, cell.rw, cell.bs_bytes, 0).is_some_and(|limit| cell.mbps.value > ABOVE_PAP * limit)
+        known_limit(levels, cell.rw, cell.bs_bytes, &(0..0)).is_some_and(|limit| cell.mbps.value > ABOVE_PAP * limit)
     };
     for cell in cells.iter_mut() {
         let opened = measured_memory(cell.finding.cache, cell.finding.rw, cell.opened_cached);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Record, Unknown};
-use halfpower_spec::{Direction, EngineName, Experiment, Pass, Workload};
+use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Workload};
 
 use crate::cells::{cell_of, counts};
 use crate::ladder::{known_limit, medium};
@@ -48,7 +48,8 @@ pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: 
         Experiment::Burst => levels.iter().filter(|level| !is_medium(level)).cloned().collect(),
         _ => levels.to_vec(),
     };
-    let limit = |rw| known_limit(&levels, rw, workload.bs.0, workload.options.members);
+    let members = workload.options.hosts.map_or(0..workload.options.members, Hosts::ranks);
+    let limit = |rw| known_limit(&levels, rw, workload.bs.0, &members);
     match workload.rw.direction() {
         Some(rw) => limit(rw),
         // Both ways at once at most what each lets through.

@@ -3,6 +3,8 @@
 //! The environment, the user's data sheet and what experiments measured enter; the ladder of Figure 1 of Riedel, van
 //! Ingen and Gray (1998) leaves.
 
+use std::ops::Range;
+
 use halfpower_record::Environment;
 use halfpower_spec::{Direction, Question, Rate};
 
@@ -138,8 +140,8 @@ pub(crate) fn narrowest_pap(levels: &[PathLevel], rw: Direction) -> Option<f64> 
 }
 
 /// The most that requests of `bs_bytes` can move in MB/s, by any level between the host and the medium, where only the
-/// first `members` are at work; 0 are all.
-pub(crate) fn known_limit(levels: &[PathLevel], rw: Direction, bs_bytes: u64, members: u32) -> Option<f64> {
+/// `members`, or hosts, are at work; an empty range is all.
+pub(crate) fn known_limit(levels: &[PathLevel], rw: Direction, bs_bytes: u64, members: &Range<u32>) -> Option<f64> {
     let of_path = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
     of_path.filter_map(|level| level.most_mbps(rw, bs_bytes, members)).reduce(f64::min)
 }

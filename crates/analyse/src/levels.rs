@@ -1,5 +1,7 @@
 //! Holds what is known of the levels of a path: which they are, their peaks, and what was got through them.
 
+use std::ops::Range;
+
 use halfpower_record::Level;
 use halfpower_spec::{Direction, Rate};
 use schemars::JsonSchema;
@@ -176,11 +178,13 @@ impl PathLevel {
     }
 
     /// The most that requests of `bs_bytes` can move through it in MB/s, by its bytes and by its requests a second, where
-    /// only the first `members` are at work; 0 are all.
-    pub fn most_mbps(&self, rw: Direction, bs_bytes: u64, members: u32) -> Option<f64> {
-        let of_members = |peaks: &mut dyn Iterator<Item = f64>, all: Option<f64>| match members {
-            0 => all,
-            members => Some(peaks.take(members as usize).sum::<f64>()).filter(|sum| *sum > 0.0).or(all),
+    /// only these `members`, or hosts, are at work; an empty range is all.
+    pub fn most_mbps(&self, rw: Direction, bs_bytes: u64, members: &Range<u32>) -> Option<f64> {
+        let of_members = |peaks: &mut dyn Iterator<Item = f64>, all: Option<f64>| {
+            let peaks = peaks.skip(members.start as usize).take(members.len());
+            let some = Some(peaks.sum::<f64>()).filter(|sum| *sum > 0.0);
+            // Members may share what counts once in all of it.
+            some.map(|some| all.map_or(some, |all| some.min(all))).or(all)
         };
         let bytes = of_members(&mut self.member_paps.iter().map(|pap| pap.mbps()), self.pap_mbps(rw));
         let ios = of_members(&mut self.member_pap_iops.iter().copied(), self.pap_iops);

@@ -135,13 +135,10 @@ pub fn analyse(
     let walked = with_fewest_threads(&cells);
     let paths = paths(&walked);
     let fitted = fitted(&paths);
-    let curves = curves_of(question, &levels, &fitted);
-    let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
-    let known = ladder::with_measured(&levels, measured);
-    let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
-    let judgement = judgement(&judged, measured);
+    let (curves, known) = (curves_of(question, &levels, &fitted), ladder::with_measured(&levels, measured));
+    let judged = JudgedStudy::of(&environment.machine, &known, &cells, &fitted);
+    let (judgement, fleet) = (judgement(&judged, measured), fleet::fleet(environment, records));
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
-    let fleet = fleet::fleet(environment, records);
     let warnings = warnings(&Grounds {
         question,
         environment,
@@ -179,7 +176,7 @@ pub fn analyse(
         advice,
         warnings,
         harness_ns_per_io,
-        threads: thread_scaling::thread_scaling(&cells, cpus),
+        threads: thread_scaling::thread_scaling(&cells, judged.cpus),
         imported: environment.imported.clone(),
         beside: beside::beside(records),
         cells,

@@ -131,9 +131,21 @@ fn start(rates: &[f64], step_ns: u64) -> Option<(usize, Option<Burst>)> {
     Some((settled, (early > late).then(|| burst(before, after, step_ns))))
 }
 
+/// The burst within what was faster than the rest: up to where the two levels fit best, by least squares with the level
+/// of the rest given. A start is trimmed in whole batches, and so holds steps that are none of the burst.
 fn burst(before: &[f64], after: &[f64], step_ns: u64) -> Burst {
-    let lasted_ns = before.len() as u64 * step_ns;
-    Burst { burst_mbps: mean(before), sustained_mbps: mean(after), lasted_ns }
+    let sustained_mbps = mean(after);
+    let mut sum = 0.0;
+    let fits = before.iter().zip(1_u32..).map(|(rate, steps)| {
+        sum += rate;
+        let burst_mbps = sum / f64::from(steps);
+        // What the squared error falls by, where these steps have their mean instead of the rest's.
+        let gain = f64::from(steps) * (burst_mbps - sustained_mbps).max(0.0).powi(2);
+        (gain, burst_mbps, u64::from(steps))
+    });
+    let best = fits.max_by(|one, other| one.0.total_cmp(&other.0));
+    let (_, burst_mbps, steps) = best.unwrap_or((0.0, sustained_mbps, 0));
+    Burst { burst_mbps, sustained_mbps, lasted_ns: steps * step_ns }
 }
 
 /// A change of level downwards is a burst's end, if what follows is long enough to be called sustained.

@@ -123,7 +123,7 @@ fn opened_cached(grounds: &Grounds<'_>) -> Option<Warning> {
 }
 
 fn above_advertised(grounds: &Grounds<'_>) -> Option<Warning> {
-    let pap = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, 0);
+    let pap = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, &(0..0));
     let above = grounds.cells.iter().filter(|cell| pap(cell).is_some_and(|pap| cell.cached && cell.mbps.value > pap));
     let above: Vec<&CellFinding> = above.collect();
     let highest = best(above.iter().copied())?;
@@ -160,7 +160,7 @@ fn small_span(grounds: &Grounds<'_>) -> Option<Warning> {
 
 fn page_cache_answered(grounds: &Grounds<'_>) -> Option<Warning> {
     let answered = |cell: &&CellFinding| cell.cached && !cell.cache.direct();
-    let limit = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, 0);
+    let limit = |cell: &CellFinding| known_limit(grounds.levels, cell.rw, cell.bs_bytes, &(0..0));
     let unexplained = |cell: &&CellFinding| limit(cell).is_none_or(|limit| cell.mbps.value <= limit);
     let cells: Vec<&CellFinding> = grounds.cells.iter().filter(answered).filter(unexplained).collect();
     let highest = best(cells.iter().copied())?;

@@ -99,7 +99,7 @@ fn alike_hosts_are_seldom_named() {
 }
 
 #[test]
-#[ignore = "a thousand studies of each size: two minutes"]
+#[ignore = "long: a thousand studies of each size"]
 fn alike_hosts_are_seldom_named_long() {
     for (hosts, runs, trials) in [(4, 16, 1000), (64, 12, 1000), (1024, 10, 300)] {
         for (what, noise) in NOISES {

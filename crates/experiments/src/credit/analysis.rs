@@ -23,7 +23,7 @@ pub(crate) fn analyse(data: &ExperimentData) -> (Rows, CreditAnswer) {
     let levels = levels(data.question, data.environment);
     let is_above = |row: &CreditRow| {
         let limits = levels.iter().filter(|level| !level.id.kind.is_of_the_host());
-        let limit = limits.filter_map(|level| level.most_mbps(row.rw, row.bs_bytes, 0)).reduce(f64::min);
+        let limit = limits.filter_map(|level| level.most_mbps(row.rw, row.bs_bytes, &(0..0))).reduce(f64::min);
         limit.is_some_and(|limit| row.mbps.value > ABOVE_KNOWN * limit)
     };
     // What goes on above a limit that is known is still the credit.

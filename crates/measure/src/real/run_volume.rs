@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use halfpower_engine::AddressMap;
 use halfpower_record::{Environment, Level, PlaceIdentity};
-use halfpower_spec::{Bytes, Rate, Several, VolumeLayout, WorkloadOptions};
+use halfpower_spec::{Bytes, Several, VolumeLayout, WorkloadOptions};
+
+use crate::side_by_side;
 
 /// Members of a target and how they are joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +142,12 @@ pub(super) fn environment_of(paths: &[PathBuf], environments: Vec<Environment>) 
             distinct.push(environment);
         }
     }
-    let levels = distinct[0].levels.iter().map(|level| side_by_side(level, &distinct)).collect();
+    let sets: Vec<&[Level]> = distinct.iter().map(|environment| environment.levels.as_slice()).collect();
+    let of_all = |level: &Level| match OF_THE_HOST.contains(&level.name.as_str()) {
+        true => level.clone(),
+        false => side_by_side::level(level, &sets, "members side by side"),
+    };
+    let levels = distinct[0].levels.iter().map(of_all).collect();
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let devices: Vec<&str> =
         environments.iter().map(|environment| environment.device.as_ref().map_or("no device", |d| &d.name)).collect();
@@ -161,34 +168,10 @@ pub(super) fn environment_of(paths: &[PathBuf], environments: Vec<Environment>) 
     Environment { levels, notes, place, ..environments[0].clone() }
 }
 
-/// A level of the first member with the peaks of the same level of all added up, where all are known.
-fn side_by_side(level: &Level, environments: &[&Environment]) -> Level {
-    if environments.len() < 2 || OF_THE_HOST.contains(&level.name.as_str()) {
-        return level.clone();
-    }
-    let same = |environment: &&Environment| {
-        let alike = |other: &&Level| other.name == level.name && other.direction == level.direction;
-        environment.levels.iter().find(alike).cloned()
-    };
-    let all: Option<Vec<Level>> = environments.iter().map(same).collect();
-    let peaks = |of: fn(&Level) -> Option<f64>| -> Vec<f64> {
-        let peaks = all.as_ref().and_then(|all| all.iter().map(of).collect::<Option<Vec<f64>>>());
-        peaks.unwrap_or_default()
-    };
-    let sum = |peaks: &[f64]| (!peaks.is_empty()).then(|| peaks.iter().sum::<f64>());
-    let (paps, member_pap_iops) = (peaks(|level| level.pap.map(|pap| pap.0)), peaks(|level| level.pap_iops));
-    let (pap, pap_iops) = (sum(&paps).map(Rate), sum(&member_pap_iops));
-    let source = match (pap, pap_iops) {
-        (None, None) => level.source.clone(),
-        _ => format!("{} members side by side, each as {}", environments.len(), level.source),
-    };
-    let member_paps = paps.into_iter().map(Rate).collect();
-    Level { pap, pap_iops, member_paps, member_pap_iops, source, ..level.clone() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use halfpower_spec::Rate;
 
     fn three() -> VolumeMembers {
         VolumeMembers { volume_layout: VolumeLayout::Stripe, chunk: Bytes(4096), count: 3 }
