@@ -77,10 +77,10 @@ impl ForeignRun {
             runtime: Nanos(self.runtime_ns),
             seed: 0,
         };
+        let (elapsed_ns, achieved_depth) = (self.elapsed_ns, self.depth());
         let Self { read, write, .. } = self;
         let ios = read.ios.saturating_add(write.ios);
         let apart = self.workload.rw.direction().is_none() && knows_mix;
-        let (elapsed_ns, achieved_depth) = (self.elapsed_ns, self.depth());
         let sides = ByDirection { read_bytes: read.bytes, read_latency: read.latency, write_latency: write.latency };
         Record {
             run,
