@@ -43,7 +43,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
 /// More than one host at once.
 fn counts(hosts: u32) -> impl Iterator<Item = u32> {
     let is_told = move |n: &u32| {
-        *n <= ONE_BY_ONE || n.is_power_of_two() || (n % 3 == 0 && (n / 3).is_power_of_two()) || *n == hosts
+        *n <= ONE_BY_ONE || n.is_power_of_two() || (n.is_multiple_of(3) && (n / 3).is_power_of_two()) || *n == hosts
     };
     (2..=hosts).filter(is_told)
 }
