@@ -24,8 +24,9 @@ use crate::Warning;
 use crate::mean::median;
 use together::Together;
 
-/// Most runs that the map of hosts and runs shows.
+/// Most runs that the map of hosts and runs shows, and most hosts times runs: the map of a thousand has 40 runs.
 const MAPPED_RUNS: usize = 128;
+const MAPPED: usize = 40_000;
 
 /// What is found of hosts that measured together.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -34,7 +35,7 @@ pub struct FleetFinding {
     pub hosts: Vec<FleetHost>,
     /// Runs that several of them made together.
     pub runs: usize,
-    /// Those of them that the map shows, at most 128: all, or every so many.
+    /// Those of them that the map shows: all, or every so many, at most 128 and at most 40,000 / hosts.
     pub map: Vec<FleetRun>,
     /// Those that are slower than their peers by more than chance, the slowest first.
     pub stragglers: Vec<Straggler>,
@@ -121,7 +122,8 @@ fn names(places: &[HostPlace]) -> Vec<String> {
 }
 
 fn map(together: &[Together<'_>], places: &[HostPlace]) -> Vec<FleetRun> {
-    let step = together.len().div_ceil(MAPPED_RUNS).max(1);
+    let most = (MAPPED / places.len().max(1)).clamp(1, MAPPED_RUNS);
+    let step = together.len().div_ceil(most).max(1);
     let column = |run: &Together<'_>| {
         let percent = |place: &HostPlace| {
             let of_peers = run.host(place.rank)?.of_peers;

@@ -22,8 +22,8 @@
       colorbar: { title: { text: '% of peers', side: 'right', font: { size: 12, color: look.soft } }, thickness: 10,
         tickvals: [50, 75, 100, 125, 150], ticktext: ['≤50', '75', '100', '125', '≥150'], tickfont: { color: look.ink } } }];
     const y = { type: 'category', autorange: 'reversed', automargin: true, gridcolor: look.line,
-      showticklabels: all.length <= 64 };
-    const chart = Charts.layout(look, { type: 'category', showticklabels: false, title: { text: 'runs, in their order',
+      ticks: '', showticklabels: all.length <= 64 };
+    const chart = Charts.layout(look, { type: 'category', showticklabels: false, ticks: '', title: { text: 'runs, in their order',
       font: { size: 12, color: look.soft } } }, y, '');
     chart.height = rows + 80;
     return { data, layout: chart };

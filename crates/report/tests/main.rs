@@ -5,6 +5,7 @@ mod built;
 mod chromium;
 mod compare;
 mod first_page;
+mod hosts;
 mod html;
 mod html_charts;
 mod issuing;

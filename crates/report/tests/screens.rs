@@ -17,7 +17,7 @@ use crate::text::assert_golden;
 const SCREEN: usize = 30;
 
 /// Where the studies were made: a file system on a virtual disk.
-fn environment() -> Environment {
+pub fn environment() -> Environment {
     let machine = Machine {
         kernel: "6.8.0".into(),
         cpu_model: "AMD EPYC 7R13 Processor".into(),
@@ -42,7 +42,7 @@ fn environment() -> Environment {
     Environment { machine, filesystem, device, capabilities, ..Environment::default() }
 }
 
-fn question() -> Question {
+pub fn question() -> Question {
     Question {
         bs: [4, 8, 64, 256, 1024].map(|kib| Bytes(kib << 10)).into(),
         iodepth: vec![1, 4, 16, 32],

@@ -11,13 +11,13 @@ const AS_FAST: f64 = 0.95;
 /// What the comparison of the hosts came to, in a sentence or two.
 pub(crate) fn gist(fleet: &FleetFinding) -> String {
     let hosts = count(fleet.hosts.len(), "host");
-    let runs = count(fleet.runs, "run");
+    let runs = format!("{} of several at once", count(fleet.runs, "run"));
     match fleet.slow_hosts() {
         0 if fleet.runs == 0 => format!("{hosts}, and no run of several at once."),
-        0 if !fleet.can_tell => format!("{hosts}: {runs} at once are too few to tell a slow host from chance."),
-        0 => format!("{hosts}: none is slower than its peers by more than chance, in {runs} at once."),
-        1 => format!("{hosts}: {} is slower than its peers, in {runs} at once.", fleet.stragglers[0].name),
-        slow => format!("{hosts}: {slow} are slower than their peers, in {runs} at once."),
+        0 if !fleet.can_tell => format!("{hosts}: {runs} are too few to tell a slow host from chance."),
+        0 => format!("{hosts}: none is slower than its peers by more than chance, in {runs}."),
+        1 => format!("{hosts}: {} is slower than its peers, in {runs}.", fleet.stragglers[0].name),
+        slow => format!("{hosts}: {slow} are slower than their peers, in {runs}."),
     }
 }
 
@@ -81,6 +81,7 @@ pub(crate) fn warning(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64)
 
 /// The same in a line.
 pub(crate) fn alert(hosts: usize, of_hosts: usize, worst: &str, of_peers: f64) -> String {
+    let are = if hosts == 1 { "is" } else { "are" };
     let worst: String = worst.chars().take(24).collect();
-    format!("{hosts} of {of_hosts} hosts are slow; {worst} most, at {} of its peers", percent(of_peers))
+    format!("{hosts} of {of_hosts} hosts {are} slow; {worst} most, at {} of its peers", percent(of_peers))
 }

@@ -1,0 +1,59 @@
+//! Checks what is shown of hosts that measured together: who is slow stands on the first screen, and a thousand of them
+//! fit on a page.
+
+use halfpower_experiments::{StudyFindings, analyse};
+use halfpower_record::{HostPlace, HostShare, Machine, Record};
+
+use crate::screens::{environment, question, quiet_study};
+
+const MOST_BYTES: usize = 2_500_000;
+
+/// The quiet study, made by so many hosts together; number 1 has half the rate of the others.
+fn study_of(hosts: u32) -> (StudyFindings, Vec<Record>) {
+    let (_, mut records) = quiet_study();
+    for (run, record) in records.iter_mut().enumerate() {
+        let share = |rank: u32| {
+            // Within 5%, and in another order in each run.
+            let wobble = 0.95 + 0.1 * f64::from((rank * 7919 + run as u32 * 104_729) % 1009) / 1009.0;
+            let rate = if rank == 1 { 0.5 * wobble } else { wobble };
+            let bytes = (record.bytes as f64 * rate) as u64;
+            HostShare { rank, elapsed_ns: record.elapsed_ns, bytes, ios: 1, ..HostShare::default() }
+        };
+        record.hosts = (0..hosts).map(share).collect();
+    }
+    let machine = |rank| Machine { hostname: Some(format!("node{rank:04}")), ..Machine::default() };
+    let hosts = (0..hosts).map(|rank| HostPlace { rank, machine: machine(rank), ..HostPlace::default() }).collect();
+    let environment = halfpower_record::Environment { hosts, ..environment() };
+    (analyse(&question(), &environment, &records), records)
+}
+
+fn page(study: &StudyFindings, records: &[Record]) -> String {
+    let mut out = Vec::new();
+    halfpower_report::html(study, records, "mpirun halfpower study /srv", &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_slow_host_is_named_at_the_top_and_has_a_part_of_its_own() {
+    let (study, records) = study_of(4);
+    let mut screen = Vec::new();
+    let style = halfpower_report::Style { width: 80, colour: false };
+    halfpower_report::terminal(&study, None, &style, &mut screen).unwrap();
+    let screen = String::from_utf8(screen).unwrap();
+    assert!(screen.contains("1 of 4 hosts is slow; node0001 most, at 5"), "{screen}");
+    let mut full = Vec::new();
+    halfpower_report::terminal_full(&study, &style, &mut full).unwrap();
+    let full = String::from_utf8(full).unwrap();
+    assert!(full.contains("HOSTS\n") && full.contains("4 hosts: node0001 is slower than its peers"), "{full}");
+    let page = page(&study, &records);
+    assert!(page.contains("<h3>node0001</h3>") && !page.contains("<h3>node0000</h3>"));
+    assert!(page.contains("data-chart=\"hosts\""));
+}
+
+#[test]
+fn a_thousand_hosts_fit_on_a_page() {
+    let (study, records) = study_of(1000);
+    let page = page(&study, &records);
+    assert!(page.len() < MOST_BYTES, "{} bytes", page.len());
+    assert!(page.contains("<h3>node0001</h3>") && page.contains("The 32 of 1000 hosts that differ most"));
+}
