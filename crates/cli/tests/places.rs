@@ -19,7 +19,7 @@ fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
     let mut child = command(folder, words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let file = folder.join("study.halfpower");
     loop {
-        // A study that runs keeps readers out; its page of records shows in the length.
+        // Its page of records shows in the length, which can be read without opening the study.
         let long = fs::metadata(&file).map_or(0, |metadata| metadata.len());
         if long > 20_000 + 20_000 * records as u64 {
             break;

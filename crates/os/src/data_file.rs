@@ -140,6 +140,11 @@ impl DataFile {
     /// # Errors
     /// What the system says.
     pub fn size_bytes(&self) -> Result<u64, OsError> {
+        // The kernel's own files, as in /proc, have no end that could be sought.
+        if self.kind == Kind::Regular {
+            let metadata = self.file.metadata().map_err(|error| OsError::of("fstat", "looked at", &self.path, error));
+            return Ok(metadata?.len());
+        }
         rustix::fs::seek(&self.file, SeekFrom::End(0)).map_err(|error| self.refusal("lseek", error))
     }
 

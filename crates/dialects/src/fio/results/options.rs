@@ -239,10 +239,11 @@ impl<'a> Options<'a> {
         };
         let inherited = self.of_all.iter().filter(|(key, _)| !self.own.contains_key(*key));
         let all = self.own.iter().chain(inherited);
-        // halfpower's exports repeat how requests were handed over, by its own defaults.
-        let is_ours =
-            |key: &str, value: &str| matches!((key, value), ("iomem", "mmap") | ("iodepth_batch_submit", "0"));
-        all.filter(|(key, value)| !known(key) && !is_ours(key, &written(value)))
+        // halfpower's exports repeat how requests were handed over: by its defaults of today and of earlier, of which one
+        // request a call is fio's own.
+        let is_default =
+            |key: &str, value: &str| matches!((key, value), ("iomem", "mmap") | ("iodepth_batch_submit", "0" | "1"));
+        all.filter(|(key, value)| !known(key) && !is_default(key, &written(value)))
             .map(|(key, value)| match written(value) {
                 value if value.is_empty() => key.clone(),
                 value => format!("{key}={value}"),
