@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use halfpower_measure::{MeasureError, TargetBackend};
-use halfpower_record::{HostLink, HostPlace};
+use halfpower_record::{HostLink, HostPlace, Level};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,7 +54,8 @@ struct Known {
     refusal: Option<String>,
 }
 
-/// Meets all processes, and opens the target on each as `asked`; the places of all are given on process 0.
+/// Meets all processes, and opens the target on each as `asked`; on process 0 the places of all are given, each with the
+/// levels of its path.
 ///
 /// # Errors
 /// Where one of them is another program, or cannot open the target: the same sentence on all.
@@ -63,7 +64,7 @@ pub(crate) fn meet(
     program: &str,
     asked: &Value,
     open: &mut Opening<'_>,
-) -> Result<(Crew, Opened, Vec<HostPlace>), MeasureError> {
+) -> Result<(Crew, Opened, Vec<(HostPlace, Vec<Level>)>), MeasureError> {
     let rank = ranks.rank();
     let host = read("/proc/sys/kernel/hostname").unwrap_or_else(|| "an unknown host".to_string());
     let computer = read("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| format!("{host}, rank {rank}"));
@@ -94,12 +95,13 @@ pub(crate) fn meet(
     let environment = opened.target.environment();
     let device = environment.device.as_ref().map(|device| device.name.clone());
     let place = HostPlace { rank, machine: environment.machine.clone(), device, link: opened.link.clone() };
-    let join = |mut all: Vec<HostPlace>, others| {
+    let join = |mut all: Vec<(HostPlace, Vec<Level>)>, others| {
         all.extend(others);
         all
     };
-    let mut places = bring_together(ranks.as_ref(), vec![place], join)?.unwrap_or_default();
-    places.sort_by_key(|place| place.rank);
+    let mut places =
+        bring_together(ranks.as_ref(), vec![(place, environment.levels.clone())], join)?.unwrap_or_default();
+    places.sort_by_key(|(place, _)| place.rank);
     Ok((Crew { ranks, computers, host }, opened, places))
 }
 

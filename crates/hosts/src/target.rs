@@ -61,7 +61,8 @@ impl HostsTarget {
         let (crew, opened, places) = meet(lead.ranks(), program, asked, open)?;
         let mut target = Self::of(crew, opened.target);
         let environment = target.own.environment_mut();
-        environment.hosts = places;
+        environment.levels = halfpower_measure::levels_of_hosts(&places);
+        environment.hosts = places.into_iter().map(|(place, _)| place).collect();
         // Hosts come and go; what they share is the target.
         (environment.place.machine, environment.place.kernel) = (None, None);
         Ok(target)
