@@ -206,9 +206,9 @@ pub struct QuestionArgs {
     /// Folder, file, block device, share (smb://... or nfs://...) or simulated target (sim:...); several paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
-    #[arg(long, value_parser = experiments, default_value = "sequential,random")]
-    #[arg(help = listed("Run these experiments, or all", Experiment::ALL))]
-    pub experiments: std::vec::Vec<Experiment>,
+    #[arg(long, value_parser = experiments)]
+    #[arg(help = listed("Run these experiments, or all", Experiment::ALL) + " [default: sequential,random, and under mpirun hosts]")]
+    pub experiments: Option<std::vec::Vec<Experiment>>,
     /// Measure these directions
     #[arg(long, value_delimiter = ',', value_parser = parse::<Direction>, default_value = "read,write")]
     pub rw: Vec<Direction>,

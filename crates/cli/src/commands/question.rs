@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
-use halfpower_spec::{Bytes, Cache, Direction, Issuing, Nanos, Question, Rw, Several, Target, Workload};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload};
 
 use super::Purpose;
 use crate::args::QuestionArgs;
@@ -16,6 +16,9 @@ const USUAL_BUDGET: Nanos = Nanos(120_000_000_000);
 /// Virtual time costs nothing, and disks that turn are slow: their runs are long enough for hundreds of accesses.
 const BUDGET_OF_A_MACHINE: Nanos = Nanos(7_200_000_000_000);
 const WINDOW_OF_A_MACHINE: Nanos = Nanos(4_000_000_000);
+
+/// The walks of block size and depth.
+const USUAL_EXPERIMENTS: [Experiment; 2] = [Experiment::Sequential, Experiment::Random];
 
 /// The question that the flags ask.
 pub fn question(args: &QuestionArgs) -> Result<Question> {
@@ -30,7 +33,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
     }
     let target = canonical(&asked_target)?;
     Ok(Question {
-        experiments: args.experiments.clone(),
+        experiments: args.experiments.clone().unwrap_or_else(|| USUAL_EXPERIMENTS.to_vec()),
         directions: directions(args, &asked_target)?,
         bs: args.bs.clone().unwrap_or_else(|| usual_sizes(&asked_target)),
         iodepth: args.iodepth.clone(),

@@ -8,21 +8,22 @@ use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
 use halfpower_output::{Destination, Form};
 use halfpower_record::{StudyFile, TargetKind};
-use halfpower_spec::{Bytes, Question, Target};
+use halfpower_spec::{Bytes, Experiment, Question, Target};
 use halfpower_study::Ending;
 
 use super::question::{asked, check_cells, open_target, question, without_direct};
 use super::report::Analysed;
 use super::{destination, outcome, switched_write_cache, to_output, with_far_end};
 use crate::args::StudyArgs;
-use crate::hosts::company;
+use crate::hosts::{Company, company};
 use crate::progress::Progress;
 
 pub fn study(args: &StudyArgs) -> Result<()> {
     let stop = halfpower_os::interrupt::stop_flag()?;
     let Some(company) = company(&[asked(&args.question)?], &stop)? else { return Ok(()) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
-    let mut question = as_begun(question(&args.question)?, args, &output)?;
+    let question = with_hosts(question(&args.question)?, args, &company);
+    let mut question = as_begun(question, args, &output)?;
     let report = report_beside(args, &output)?;
     let backend = open_target(&args.question, &question, &company)?;
     without_direct(&args.question, &mut question, backend.as_ref());
@@ -138,15 +139,31 @@ fn report_beside(args: &StudyArgs, study: &Path) -> Result<Destination> {
         .with_context(|| format!("the report of --output {} goes beside it", study.display()))
 }
 
-/// The question as a study of the first releases asked it, where one is gone on with: its runs are issued as they were.
+/// The usual question of several hosts: also what each of them brings.
+fn with_hosts(mut question: Question, args: &StudyArgs, company: &Company) -> Question {
+    if args.question.experiments.is_none() && matches!(company, Company::Leads(_)) {
+        question.experiments.push(Experiment::Hosts);
+    }
+    question
+}
+
+/// The question as it was asked where a study is gone on with: of the first releases, whose runs are issued as they
+/// were; of more hosts, or fewer, than there are now.
 fn as_begun(question: Question, args: &StudyArgs, output: &Path) -> Result<Question> {
     let common = &args.question.common;
-    let is_asked = common.iomem.is_some() || common.iodepth_batch.is_some();
-    if is_asked || question.issuing.is_none() || !output.exists() {
+    let asks_issuing = common.iomem.is_some() || common.iodepth_batch.is_some() || question.issuing.is_none();
+    let asks_experiments = args.question.experiments.is_some();
+    if (asks_issuing && asks_experiments) || !output.exists() {
         return Ok(question);
     }
-    let issuing = StudyFile::open(output)?.question().issuing.and(question.issuing);
-    Ok(Question { issuing, ..question })
+    let file = StudyFile::open(output)?;
+    let begun = file.question();
+    let issuing = if asks_issuing { question.issuing } else { begun.issuing.and(question.issuing) };
+    let walks =
+        |of: &Question| of.experiments.iter().copied().filter(|one| *one != Experiment::Hosts).collect::<Vec<_>>();
+    let is_same = !asks_experiments && walks(begun) == walks(&question);
+    let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
+    Ok(Question { issuing, experiments, ..question })
 }
 
 /// A new study file, made only when the target is ready and there is something to keep in it.
