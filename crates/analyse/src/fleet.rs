@@ -33,6 +33,8 @@ const MAPPED: usize = 40_000;
 pub struct FleetFinding {
     /// Each of them, in the order of their ranks.
     pub hosts: Vec<FleetHost>,
+    /// Computers that they are on; processes without a name count as one each.
+    pub computers: usize,
     /// Runs that several of them made together.
     pub runs: usize,
     /// Those of them that the map shows: all, or every so many, at most 128 and at most 40,000 / hosts.
@@ -100,11 +102,17 @@ pub(crate) fn fleet(environment: &Environment, records: &[Record]) -> Option<Fle
     let stragglers::Found { stragglers, can_tell } = stragglers::find(places, &names, &together, records);
     Some(FleetFinding {
         hosts: places.iter().zip(&names).map(host).collect(),
+        computers: computers(places),
         runs: together.len(),
         map: map(&together, places),
         stragglers,
         can_tell,
     })
+}
+
+fn computers(places: &[HostPlace]) -> usize {
+    let name = |place: &HostPlace| place.machine.hostname.clone().unwrap_or_else(|| format!("rank {}", place.rank));
+    places.iter().map(name).collect::<BTreeSet<_>>().len()
 }
 
 /// Such as `node7`, or `node7 (rank 3)` where several are there; `rank 3` without a name.

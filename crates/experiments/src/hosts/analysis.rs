@@ -78,8 +78,11 @@ fn together(data: &ExperimentData, pattern: Pattern, rw: Direction) -> Vec<Hosts
 
 /// What hosts at once have shown that they share: the most that came through it in one direction.
 pub(crate) fn shared_ceiling(rows: &[HostsRow], rw: Direction) -> Option<SharedCeiling> {
-    let shared = rows.iter().filter(|row| row.shared && row.rw == rw);
-    let most = shared.max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
+    let of_rw = rows.iter().filter(|row| row.rw == rw);
+    // Fewer hosts than those that it surely stops may get more through it.
+    let is_shared =
+        |row: &&HostsRow| rows.iter().any(|other| other.shared && (other.pattern, other.rw) == (row.pattern, rw));
+    let most = of_rw.filter(is_shared).max_by(|one, other| one.mbps.total_cmp(&other.mbps))?;
     let HostsRow { n, pattern, mbps, of_alone, .. } = *most;
     let alone_mbps = mbps / of_alone / f64::from(n);
     Some(SharedCeiling { by: SharedBy::Hosts, rw, pattern, members: n, mbps, alone_mbps })

@@ -34,11 +34,11 @@ fn scaling(found: &HostsScaling) -> String {
 
 fn taken(over: &TakenOver, n: u32, one: &str, all: &str) -> String {
     let TakenOver { n: at, mbps, before_n, before_mbps, ceiling_mbps, by } = over;
-    let before = if *before_n == 1 { "1 host reaches".to_string() } else { format!("{before_n} hosts reach") };
     let further = if n > *at { format!(", all {n} {all}") } else { String::new() };
     let [mbps, before_mbps, ceiling] = [*mbps, *before_mbps, *ceiling_mbps].map(format::mbps);
+    let before = if *before_n > 1 { format!(", {before_n} hosts reach {before_mbps}") } else { String::new() };
     format!(
-        "one host gives {one}, {before} {before_mbps}, and from host {at} on a shared path takes over at {mbps}{further}; \
+        "one host gives {one}{before}, and from host {at} on a shared path takes over at {mbps}{further}; \
          it lets {ceiling} through. {}",
         sentence(&which(by))
     )

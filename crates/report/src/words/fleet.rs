@@ -10,7 +10,12 @@ const AS_FAST: f64 = 0.95;
 
 /// What the comparison of the hosts came to, in a sentence or two.
 pub(crate) fn gist(fleet: &FleetFinding) -> String {
-    let hosts = count(fleet.hosts.len(), "host");
+    let hosts = match fleet.computers {
+        computers if computers == fleet.hosts.len() => count(computers, "host"),
+        computers => {
+            format!("{} processes on {}", format::thousands(fleet.hosts.len() as f64), count(computers, "host"))
+        }
+    };
     let runs = format!("{} of several at once", count(fleet.runs, "run"));
     match fleet.slow_hosts() {
         0 if fleet.runs == 0 => format!("{hosts}, and no run of several at once."),
