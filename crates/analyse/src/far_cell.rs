@@ -49,15 +49,15 @@ impl FarCell {
         let sum = |of: &dyn Fn(&Record, &FarEnd) -> f64| -> f64 {
             plain.iter().filter_map(|record| Some(of(record, record.far_end.as_ref()?))).sum()
         };
-        let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.machine.len())).max()?;
-        let (ios, span_ns) = (sum(&|record, _| record.cpu.ios as f64), sum(&|_, end| end.span_ns as f64));
-        let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.machine_ns(part) as f64);
+        let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.bill.machine.len())).max()?;
+        let (ios, span_ns) = (sum(&|record, _| record.cpu.ios as f64), sum(&|_, end| end.bill.span_ns as f64));
+        let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.bill.machine_ns(part) as f64);
         let (busy_ns, all_ns) = (of_machine(CpuTimes::busy_ns), span_ns * processors as f64);
         let us = |ns: f64| quotient(ns, ios) / 1e3;
-        let is_named = plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.processes.is_empty()));
+        let is_named = plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.bill.processes.is_empty()));
         let tells_here = plain.iter().all(|record| !record.cpu.machine.is_empty());
         let here_ns = |record: &Record| record.cpu.machine.iter().map(|cpu| cpu.busy_ns() as f64).sum::<f64>();
-        let disk = plain.iter().filter_map(|record| record.far_end.as_ref()?.busiest_disk());
+        let disk = plain.iter().filter_map(|record| record.far_end.as_ref()?.bill.busiest_disk());
         let disk = disk.reduce(|most, next| if next.1 > most.1 { next } else { most });
         Some(Self {
             processors,
@@ -65,7 +65,7 @@ impl FarCell {
             steal_share: quotient(of_machine(|cpu| cpu.steal_ns), all_ns).min(1.0),
             machine_us: us(busy_ns),
             near_machine_us: tells_here.then(|| us(sum(&|record, _| here_ns(record)))),
-            processes_us: is_named.then(|| us(sum(&|_, end| end.processes_ns().unwrap_or(0) as f64))),
+            processes_us: is_named.then(|| us(sum(&|_, end| end.bill.processes_ns().unwrap_or(0) as f64))),
             soaker_us: soaker_us(records),
             span_us: us(span_ns),
             disk: disk.map(|(disk, _)| FarDisk { name: disk.name.clone(), busy_share: disk_share(&plain, &disk.name) }),
@@ -77,8 +77,8 @@ impl FarCell {
 fn disk_share(plain: &[&Record], name: &str) -> f64 {
     let (mut busy_ns, mut span_ns) = (0.0, 0.0);
     for end in plain.iter().filter_map(|record| record.far_end.as_ref()) {
-        span_ns += end.span_ns as f64;
-        busy_ns += end.disks.iter().filter(|disk| disk.name == name).map(|disk| disk.busy_ns as f64).sum::<f64>();
+        span_ns += end.bill.span_ns as f64;
+        busy_ns += end.bill.disks.iter().filter(|disk| disk.name == name).map(|disk| disk.busy_ns as f64).sum::<f64>();
     }
     quotient(busy_ns, span_ns).min(1.0)
 }
@@ -86,7 +86,7 @@ fn disk_share(plain: &[&Record], name: &str) -> f64 {
 fn soaker_us(records: &[&Record]) -> Option<f64> {
     let (mut lost_ns, mut ios) = (0.0, 0.0);
     for record in records.iter().filter(|record| record.run.pass == Pass::Soaker) {
-        if let Some(soaker) = record.far_end.as_ref().and_then(|end| end.soaker.as_ref()) {
+        if let Some(soaker) = record.far_end.as_ref().and_then(|end| end.bill.soaker.as_ref()) {
             lost_ns += soaker.lost_ns as f64;
             ios += record.cpu.ios as f64;
         }

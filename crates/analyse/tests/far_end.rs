@@ -2,7 +2,7 @@
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{Accounting, CostLine, EndsCost, Findings, LevelId, MeasuredCeilings, StoppedBy, analyse};
-use halfpower_record::{CpuTimes, DiskUse, Environment, FarEnd, FarEndMachine, ProcessTime, Record, Soaker};
+use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, FarEndMachine, ProcessTime, Record, Soaker};
 use halfpower_spec::{Direction, Pass, Pattern};
 
 const PROCESSORS: u64 = 4;
@@ -28,13 +28,14 @@ fn far_end(record: &Record, more: f64) -> FarEnd {
     let cpu =
         CpuTimes { system_ns: of_one(busy_ns), idle_ns: of_one(all_ns.saturating_sub(busy_ns)), ..CpuTimes::default() };
     let soaker = Soaker { lost_ns: ns(record, SOAKER), baseline_share: 0.99 };
-    FarEnd {
+    let bill = FarBill {
         span_ns,
         machine: vec![cpu; PROCESSORS as usize],
         soaker: (record.run.pass == Pass::Soaker).then_some(soaker),
         processes: vec![ProcessTime { name: "smbd".into(), processes: 1, charged_ns: ns(record, PROCESS) }],
-        ..FarEnd::default()
-    }
+        ..FarBill::default()
+    };
+    FarEnd { bill, ..FarEnd::default() }
 }
 
 fn findings(far: impl Fn(&Record) -> Option<FarEnd>) -> Findings {
@@ -99,7 +100,7 @@ fn processors_that_are_full_at_the_far_end_stop_the_path() {
 fn time_that_a_hypervisor_takes_is_not_to_be_had_either() {
     let findings = findings(|record| {
         let mut end = far_end(record, 0.5);
-        end.machine.iter_mut().for_each(|cpu| cpu.steal_ns = record.elapsed_ns * 45 / 100);
+        end.bill.machine.iter_mut().for_each(|cpu| cpu.steal_ns = record.elapsed_ns * 45 / 100);
         Some(end)
     });
     let StoppedBy::FarProcessors { share, steal_share, .. } = findings.bottleneck.stopped_by else {
@@ -118,7 +119,9 @@ fn a_disk_that_is_busy_all_the_time_at_the_far_end_stops_the_path() {
                 busy_ns: record.elapsed_ns * share / 100,
                 ..DiskUse::default()
             };
-            Some(FarEnd { disks: vec![disk("sda", 3), disk("sdb", share)], ..far_end(record, 0.0) })
+            let disks = vec![disk("sda", 3), disk("sdb", share)];
+            let bill = FarBill { disks, ..far_end(record, 0.0).bill };
+            Some(FarEnd { bill, ..FarEnd::default() })
         }
     };
     let StoppedBy::FarDisk { disk, share } = findings(with_disks(99)).bottleneck.stopped_by else { panic!("no disk") };

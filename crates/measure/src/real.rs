@@ -8,8 +8,10 @@
 mod account;
 mod admits;
 mod apply_options;
+mod client_ceiling;
 mod engines;
 mod harness;
+mod instruments;
 mod lanes;
 mod layout;
 mod ledgers;
@@ -21,6 +23,7 @@ mod options;
 mod page_cache;
 mod run_volume;
 mod scratch_file;
+mod share_account;
 mod share_admits;
 mod share_lanes;
 mod share_target;

@@ -33,6 +33,7 @@ mod run_file;
 #[cfg(test)]
 mod skip;
 pub mod switched;
+pub mod tcp;
 pub mod trace;
 mod transfer;
 

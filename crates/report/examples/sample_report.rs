@@ -318,6 +318,8 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 50_000_000, bytes: vec![bytes / 8; 8] },
         harness_ns_per_io: 118.0,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: Some(0),
         noise: Noise::default(),

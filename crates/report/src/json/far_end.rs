@@ -80,22 +80,22 @@ struct InterfaceDocument<'a> {
 pub(crate) fn far_end(record: &Record) -> Option<FarEndDocument<'_>> {
     let end: &FarEnd = record.far_end.as_ref()?;
     let us = |spent_ns| record.cpu.us_per_io(spent_ns);
-    let busy_ns = end.machine_ns(CpuTimes::busy_ns);
-    let soaker_lost_ns = end.soaker.as_ref().map(|soaker| soaker.lost_ns);
+    let busy_ns = end.bill.machine_ns(CpuTimes::busy_ns);
+    let soaker_lost_ns = end.bill.soaker.as_ref().map(|soaker| soaker.lost_ns);
     Some(FarEndDocument {
-        span_ns: end.span_ns,
+        span_ns: end.bill.span_ns,
         machine_busy_ns: busy_ns,
         machine_us: us(busy_ns),
-        machine_ns: MachineTimeDocument::of(|part| end.machine_ns(part), None),
-        processors: end.machine.len(),
+        machine_ns: MachineTimeDocument::of(|part| end.bill.machine_ns(part), None),
+        processors: end.bill.machine.len(),
         soaker_lost_ns,
         soaker_us: soaker_lost_ns.and_then(us),
-        processes: end.processes.iter().map(process).collect(),
-        processes_us: end.processes_ns().and_then(us),
-        disks: end.disks.iter().map(disk).collect(),
-        interfaces: end.interfaces.iter().map(interface).collect(),
-        pressure_io_ns: end.noise.pressure_io_ns,
-        pressure_cpu_ns: end.noise.pressure_cpu_ns,
+        processes: end.bill.processes.iter().map(process).collect(),
+        processes_us: end.bill.processes_ns().and_then(us),
+        disks: end.bill.disks.iter().map(disk).collect(),
+        interfaces: end.bill.interfaces.iter().map(interface).collect(),
+        pressure_io_ns: end.bill.noise.pressure_io_ns,
+        pressure_cpu_ns: end.bill.noise.pressure_cpu_ns,
         clock_offset_ns: end.clock_offset_ns,
         clock_offset_reach_ns: end.clock_offset_reach_ns,
     })

@@ -302,6 +302,8 @@ pub fn record() -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: vec![409_600; 10] },
         harness_ns_per_io: 31.5,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),
