@@ -8,6 +8,7 @@ use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
+use crate::network_stop::{at_client, at_window};
 use crate::path::{MeasuredPath, leading, peak};
 use crate::policy::FULL_CORE;
 use crate::regime::{Regime, Regimes};
@@ -16,7 +17,8 @@ use crate::stopped_by::{
     RequestTime, StoppedBy,
 };
 use crate::{
-    CellFinding, CellSettings, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
+    CellFinding, CellSettings, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel,
+    PathSettings,
 };
 
 /// Share of a ceiling that was seen from which on a cell stands on it.
@@ -56,7 +58,7 @@ pub(crate) fn judge(study: &JudgedStudy<'_>) -> Judgement {
         return without_a_cell(study, ladder);
     };
     let bottleneck = judge_cell(study, path, regimes, cell);
-    bottleneck.level.iter().for_each(|level| mark(&mut ladder, level, cell));
+    bottleneck.level.iter().for_each(|level| mark(&mut ladder, level, &bottleneck.stopped_by, cell));
     Judgement { ladder, bottleneck }
 }
 
@@ -78,6 +80,8 @@ fn judge_cell(
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
         .or_else(|| at_far_end(cell))
+        .or_else(|| at_window(cell))
+        .or_else(|| at_client(cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
@@ -187,6 +191,11 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
         (ProcessorsOf::Machine, cpus, busy / cpus)
     };
     let share = share.min(1.0);
+    // What fills the threads of a share's cell is our client.
+    let client = at_client(cell).filter(|_| processors_of == ProcessorsOf::Threads);
+    if client.is_some() {
+        return client;
+    }
     Some((LevelId::of(LevelKind::Processor), StoppedBy::FullProcessor { processors_of, processors, share }))
 }
 
@@ -197,6 +206,11 @@ fn at_far_end(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
         let (processors, share, steal_share) = (far.processors, far.busy_share, far.steal_share);
         let stopped_by = StoppedBy::FarProcessors { processors, share, steal_share };
         return Some((LevelId::named("far end's processors", None), stopped_by));
+    }
+    if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
+        let FarDiskLimit { name: disk, mbps, limit_mbps, share, group } = limit.clone();
+        let stopped_by = StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group };
+        return Some((LevelId::named("far end's disk", None), stopped_by));
     }
     let disk = far.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_DISK)?;
     let (disk, share) = (disk.name.clone(), disk.busy_share);
@@ -333,11 +347,12 @@ fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bo
 }
 
 /// Marks the level, adding it at its place where the environment has none of that name.
-fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, best: &CellFinding) {
+fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &StoppedBy, best: &CellFinding) {
     let place = ladder.iter().position(|level| level.id == *narrowest).unwrap_or_else(|| {
         let device = || ladder.iter().position(|level| level.id == device());
         let (place, source) = match narrowest.kind {
             LevelKind::Processor => (0, LevelSource::Unadvertised),
+            _ if matches!(stopped_by, StoppedBy::OwnClient { .. }) => (0, LevelSource::SeenInResults),
             LevelKind::UnnamedCeiling => (device().unwrap_or(ladder.len()), LevelSource::SeenInResults),
             _ => (ladder.len(), LevelSource::Unadvertised),
         };

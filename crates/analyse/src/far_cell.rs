@@ -1,6 +1,6 @@
 //! Sums up what the far end did while a cell was measured.
 
-use halfpower_record::{CpuTimes, FarEnd, Record};
+use halfpower_record::{CpuTimes, DiskLimit, DiskUse, FarEnd, Record};
 use halfpower_spec::Pass;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +28,34 @@ pub struct FarCell {
     pub span_us: f64,
     /// The disk there that had requests in flight for the longest.
     pub disk: Option<FarDisk>,
+    /// The disk there that is nearest to what a control group lets through; `None` where none is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_limit: Option<FarDiskLimit>,
+}
+
+/// A disk at the far end, and what a control group lets its processes move there.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FarDiskLimit {
+    /// Its kernel name.
+    pub name: String,
+    /// Its rate in the limited direction, in MB/s.
+    pub mbps: f64,
+    /// The limit in MB/s.
+    pub limit_mbps: f64,
+    /// Share of it that was reached.
+    pub share: f64,
+    /// Which file of which group says so.
+    pub group: String,
+}
+
+/// Share of a limit from which on a disk stands on it, and above which the limit is not what holds for its bytes.
+const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.9..=1.15;
+
+impl FarDiskLimit {
+    /// Whether the disk stands on it.
+    pub(crate) fn is_reached(&self) -> bool {
+        AT_LIMIT.contains(&self.share)
+    }
 }
 
 /// A disk at the far end.
@@ -54,7 +82,8 @@ impl FarCell {
         let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.bill.machine_ns(part) as f64);
         let (busy_ns, all_ns) = (of_machine(CpuTimes::busy_ns), span_ns * processors as f64);
         let us = |ns: f64| quotient(ns, ios) / 1e3;
-        let is_named = plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.bill.processes.is_empty()));
+        let is_named =
+            plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.bill.processes.is_empty()));
         let tells_here = plain.iter().all(|record| !record.cpu.machine.is_empty());
         let here_ns = |record: &Record| record.cpu.machine.iter().map(|cpu| cpu.busy_ns() as f64).sum::<f64>();
         let disk = plain.iter().filter_map(|record| record.far_end.as_ref()?.bill.busiest_disk());
@@ -69,8 +98,30 @@ impl FarCell {
             soaker_us: soaker_us(records),
             span_us: us(span_ns),
             disk: disk.map(|(disk, _)| FarDisk { name: disk.name.clone(), busy_share: disk_share(&plain, &disk.name) }),
+            disk_limit: disk_limit(&plain),
         })
     }
+}
+
+/// The disk that is nearest to its limit, over all accounts together.
+fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
+    let bills = || plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill));
+    let span_ns: f64 = bills().map(|bill| bill.span_ns as f64).sum();
+    let limited = bills().flat_map(|bill| &bill.disks).filter_map(|disk| Some((disk, disk.limit.as_ref()?)));
+    let ways: [(fn(&DiskUse) -> u64, fn(&DiskLimit) -> Option<u64>); 2] = [
+        (|disk| disk.read_bytes, |limit| limit.read_bytes_per_s),
+        (|disk| disk.written_bytes, |limit| limit.write_bytes_per_s),
+    ];
+    let each = limited.flat_map(|(disk, limit)| {
+        ways.into_iter().filter_map(move |(moved, most)| Some((disk, limit, moved, most(limit)?)))
+    });
+    let found = each.map(|(disk, limit, moved, most)| {
+        let same = bills().flat_map(|bill| &bill.disks).filter(|other| other.name == disk.name);
+        let mbps = quotient(same.map(|disk| moved(disk) as f64).sum::<f64>() * 1e3, span_ns);
+        let (limit_mbps, group) = (most as f64 / 1e6, limit.group.clone());
+        FarDiskLimit { name: disk.name.clone(), mbps, limit_mbps, share: quotient(mbps, limit_mbps), group }
+    });
+    found.reduce(|most, next| if next.share > most.share { next } else { most })
 }
 
 /// The share of the runs' accounts that a disk was busy.

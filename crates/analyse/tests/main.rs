@@ -6,6 +6,7 @@ mod chosen_peak;
 mod coverage;
 mod far_end;
 mod judgement;
+mod network;
 mod no_witness;
 mod odd_records;
 mod percentiles;

@@ -115,7 +115,9 @@ pub const COLUMNS: &[Column] = &[
     }),
     integer("far_end_processes_ns", |r| far_end(r, |end| end.bill.processes_ns().map_or(Value::Null, whole))),
     integer("far_end_read_bytes", |r| far_sum(r, |end| end.bill.disks.iter().map(|disk| disk.read_bytes).collect())),
-    integer("far_end_written_bytes", |r| far_sum(r, |end| end.bill.disks.iter().map(|disk| disk.written_bytes).collect())),
+    integer("far_end_written_bytes", |r| {
+        far_sum(r, |end| end.bill.disks.iter().map(|disk| disk.written_bytes).collect())
+    }),
     text("far_end_busiest_disk", |r| {
         far_end(r, |end| end.bill.busiest_disk().map_or(Value::Null, |(disk, _)| word(&disk.name)))
     }),

@@ -59,6 +59,20 @@ pub struct DiskUse {
     pub written_bytes: u64,
     /// Time with at least one request in flight, which the kernel counts in milliseconds.
     pub busy_ns: u64,
+    /// What control groups let the server's processes move on it; `None` where nothing is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<DiskLimit>>,
+}
+
+/// What control groups let processes move on a block device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DiskLimit {
+    /// Bytes a second read; `None` where that is not limited.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes a second written, likewise.
+    pub write_bytes_per_s: Option<u64>,
+    /// Which file of which group says so; of the tighter one where there are both.
+    pub group: String,
 }
 
 /// What a network interface moved, with all headers.

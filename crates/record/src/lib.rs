@@ -37,7 +37,7 @@ pub use discarded::{DiscardReason, DiscardedWindow};
 pub use environment::{Capabilities, Device, Environment, FileSystem, LeftOut, Level, TargetKind};
 pub use error::RecordError;
 pub use export::{write_csv, write_json};
-pub use far_end::{DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceUse, ProcessTime};
+pub use far_end::{DiskLimit, DiskUse, FarBill, FarEnd, FarEndMachine, InterfaceUse, ProcessTime};
 pub use faults::is_wrong_data;
 pub use fio::{FioDocument, NamedRun, fio_documents, fio_issuing, write_fio, write_fio_jobs};
 pub use lane::{LaneRecord, LaneRole, LaneSide};

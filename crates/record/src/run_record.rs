@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker,
-    Tcp, Trims,
+    Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, LaneRecord, LaneRole, Latency, Noise, Origin, Soaker, Tcp,
+    Trims,
 };
 
 /// One run: what was asked, and what it gave.

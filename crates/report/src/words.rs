@@ -11,6 +11,7 @@ pub(crate) mod faults;
 pub(crate) mod first_screen;
 pub(crate) mod issuing;
 pub(crate) mod levels;
+pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod subject;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use halfpower_os::processor::{self, Times};
+use halfpower_probe::{Root, process_limits};
 use halfpower_record::{CpuTimes, FarBill};
 
 use crate::disks::{self, Disks};
@@ -41,7 +42,7 @@ impl Counters {
             machine: processors_since(&now.machine, &self.machine),
             soaker: None,
             processes: processes::between(names, &self.processes, &now.processes),
-            disks: disks::between(&self.disks, &now.disks),
+            disks: disks::between(&self.disks, &now.disks, &process_limits(&Root::live(), processes::numbers(names))),
             interfaces: interfaces::between(&self.interfaces, &now.interfaces),
             noise: NoiseProbe::of(&[]).between(&self.noise, &now.noise),
         }

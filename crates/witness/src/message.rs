@@ -153,10 +153,14 @@ fn is_sound(bill: &FarBill) -> bool {
     let of_processes = processes.iter().flat_map(|process| [process.processes, process.charged_ns]);
     let of_interfaces = interfaces.iter().flat_map(|interface| [interface.received_bytes, interface.sent_bytes]);
     let of_noise = [noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes].into_iter().flatten();
+    let limits = || disks.iter().filter_map(|disk| disk.limit.as_ref());
+    let of_limits = limits().flat_map(|limit| [limit.read_bytes_per_s, limit.write_bytes_per_s]).flatten();
     let of_soaker = soaker.iter().map(|soaker| soaker.lost_ns);
-    let mut figures = of_machine.chain(of_disks).chain(of_processes).chain(of_interfaces).chain(of_noise);
+    let mut figures =
+        of_machine.chain(of_disks).chain(of_processes).chain(of_interfaces).chain(of_noise).chain(of_limits);
     let names = disks.iter().map(|disk| &disk.name);
     let names = names.chain(processes.iter().map(|process| &process.name));
+    let names = names.chain(limits().map(|limit| &limit.group));
     let mut names = names.chain(interfaces.iter().map(|interface| &interface.name));
     let entries = [machine.len(), disks.len(), processes.len(), interfaces.len()];
     let shares = soaker.iter().map(|soaker| soaker.baseline_share).all(|share| (0.0..=1.0).contains(&share));

@@ -53,8 +53,7 @@ fn measure(
 ) -> Result<f64, EngineError> {
     let Workload { rw, bs, iodepth: depth, issuing, .. } = *workload;
     let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
-    let lane =
-        ShareLane { share: server, protocol, connections, writes: rw.writes(), durable: false, ledger: None };
+    let lane = ShareLane { share: server, protocol, connections, writes: rw.writes(), durable: false, ledger: None };
     let mut opened = open_share(lane, settings)?;
     let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
     let mut best = f64::INFINITY;

@@ -43,8 +43,7 @@ fn look(connections: &[OwnedFd]) -> Vec<Option<TcpInfo>> {
 /// What all connections did from their first reading to their second.
 fn between(each: &[(TcpInfo, TcpInfo)]) -> Tcp {
     let sum = |of: fn(&TcpInfo) -> u64| each.iter().map(|(_, now)| of(now)).fold(0, u64::saturating_add);
-    let since =
-        |of: fn(&TcpInfo) -> u64| each.iter().map(|(then, now)| of(now).saturating_sub(of(then))).sum::<u64>();
+    let since = |of: fn(&TcpInfo) -> u64| each.iter().map(|(then, now)| of(now).saturating_sub(of(then))).sum::<u64>();
     let count = each.len() as u64;
     let least = each.iter().map(|(_, now)| now.least_round_trip_ns).filter(|ns| *ns > 0).min();
     Tcp {

@@ -63,6 +63,10 @@ struct DiskDocument<'a> {
     written_bytes: u64,
     /// Time with at least one request in flight.
     busy_ns: u64,
+    /// Bytes a second that control groups let the server's processes read; `null` where that is not limited.
+    read_limit_bytes_per_s: Option<u64>,
+    /// Bytes a second that they let them write, likewise.
+    write_limit_bytes_per_s: Option<u64>,
 }
 
 /// A network interface.
@@ -106,7 +110,15 @@ fn process(of: &ProcessTime) -> ProcessDocument<'_> {
 }
 
 fn disk(of: &DiskUse) -> DiskDocument<'_> {
-    DiskDocument { name: &of.name, read_bytes: of.read_bytes, written_bytes: of.written_bytes, busy_ns: of.busy_ns }
+    let limit = of.limit.as_deref();
+    DiskDocument {
+        name: &of.name,
+        read_bytes: of.read_bytes,
+        written_bytes: of.written_bytes,
+        busy_ns: of.busy_ns,
+        read_limit_bytes_per_s: limit.and_then(|limit| limit.read_bytes_per_s),
+        write_limit_bytes_per_s: limit.and_then(|limit| limit.write_bytes_per_s),
+    }
 }
 
 fn interface(of: &InterfaceUse) -> InterfaceDocument<'_> {

@@ -30,8 +30,11 @@ fn machine(record: &Record, end: &FarEnd) -> String {
     let steal = if steal_share >= 0.01 { format!("; {} stolen", percent(steal_share)) } else { String::new() };
     let charged = |of: &ProcessTime| format!("; {} charged {}", of.name, a_request(of.charged_ns));
     let processes: String = end.bill.processes.iter().map(charged).collect();
-    let soaker =
-        end.bill.soaker.as_ref().map_or(String::new(), |of| format!("; at most {} by the soaker", a_request(of.lost_ns)));
+    let soaker = end
+        .bill
+        .soaker
+        .as_ref()
+        .map_or(String::new(), |of| format!("; at most {} by the soaker", a_request(of.lost_ns)));
     format!("{machine}{steal}{processes}{soaker}")
 }
 

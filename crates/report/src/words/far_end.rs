@@ -14,6 +14,10 @@ pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
         StoppedBy::FarDisk { disk, share } => {
             format!("the far end's disk {disk}: requests in flight {} of the time", format::percent(*share))
         }
+        StoppedBy::FarDiskLimit { disk, limit_mbps, share, .. } => {
+            let (share, mbps) = (format::percent(*share), format::mbps(*limit_mbps));
+            format!("the far end's disk {disk}: {share} of the {mbps} that a control group there lets through")
+        }
         _ => String::new(),
     }
 }
@@ -29,6 +33,12 @@ pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
         StoppedBy::FarDisk { disk, share } => {
             format!("{disk} at the far end has requests in flight {} of the time", format::percent(*share))
         }
+        StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group } => format!(
+            "{disk} at the far end moves {}, {} of the {} that {group} lets through",
+            format::mbps(*mbps),
+            format::percent(*share),
+            format::mbps(*limit_mbps)
+        ),
         _ => String::new(),
     }
 }

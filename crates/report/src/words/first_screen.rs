@@ -9,7 +9,7 @@ use halfpower_spec::{Bytes, Pattern};
 use halfpower_text::{cache_word, format};
 
 use super::bottleneck::of_its_level;
-use super::{far_end, levels};
+use super::{far_end, levels, network};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
@@ -182,7 +182,12 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
                 }
             }
         }
-        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => far_end::brief(&bottleneck.stopped_by),
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
+            far_end::brief(&bottleneck.stopped_by)
+        }
+        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
+            network::brief(&bottleneck.stopped_by, bottleneck.level.as_ref())
+        }
         StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => {
             let near = match ceiling {
                 Ceiling::Bytes => format::mbps(*rate),

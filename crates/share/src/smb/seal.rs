@@ -18,8 +18,18 @@ const NUMBER: std::ops::Range<usize> = 24..32;
 /// The keys of a session, as far as they are used.
 pub(crate) enum Keys {
     /// With `checks` off a wrong signature passes, once the work of checking it was done.
-    Sign { key: Vec<u8>, algorithm: SigningAlgorithm, checks: bool },
-    Encrypt { session: u64, own: Vec<u8>, server: Vec<u8>, cipher: Cipher, nonces: NonceGenerator },
+    Sign {
+        key: Vec<u8>,
+        algorithm: SigningAlgorithm,
+        checks: bool,
+    },
+    Encrypt {
+        session: u64,
+        own: Vec<u8>,
+        server: Vec<u8>,
+        cipher: Cipher,
+        nonces: NonceGenerator,
+    },
 }
 
 /// How the messages of a session are sealed, without its keys.
