@@ -31,6 +31,11 @@ const NO_GAIN: f64 = 0.03;
 const SMALL_GAIN: f64 = 0.1;
 /// Share of the time from which on a disk at the far end is busy all along.
 const BUSY_DISK: f64 = 0.95;
+/// Share of the time from which on one processor at the far end is busy all along: a server that serves a connection with a
+/// single thread has no other.
+const BUSY_PROCESSOR: f64 = 0.95;
+/// Share of a core from which on this end's threads may be what keeps a processor busy.
+const OURS: f64 = 0.5;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 
@@ -43,6 +48,8 @@ pub(crate) struct JudgedStudy<'a> {
     pub cpus: f64,
     /// Whether a hypervisor or container stands between the machine and its devices.
     pub virtualised: bool,
+    /// Whether the far end, where one is known, is this machine.
+    pub ends_are_one: bool,
 }
 
 /// The ladder with the narrowest level marked, and why it is that one.
@@ -79,7 +86,7 @@ fn judge_cell(
     let (level, stopped_by) = at_known_limit(study, path, cell)
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
-        .or_else(|| at_far_end(cell))
+        .or_else(|| at_far_end(study, cell))
         .or_else(|| at_window(cell))
         .or_else(|| at_client(cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
@@ -200,11 +207,16 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
 }
 
 /// The far end's processors, or a disk of it, have nothing left.
-fn at_far_end(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let far = cell.far_end.as_ref()?;
-    if far.busy_share + far.steal_share >= FULL_CORE {
-        let (processors, share, steal_share) = (far.processors, far.busy_share, far.steal_share);
-        let stopped_by = StoppedBy::FarProcessors { processors, share, steal_share };
+    let of_processors = far.processors;
+    let are_full = far.busy_share + far.steal_share >= FULL_CORE;
+    // Where both ends are one machine, a busy processor may be this end's.
+    let may_be_ours = study.ends_are_one && cell.core_share.is_none_or(|share| share >= OURS);
+    if are_full || far.busiest_share >= BUSY_PROCESSOR && !may_be_ours {
+        let (processors, share, steal_share) =
+            if are_full { (of_processors, far.busy_share, far.steal_share) } else { (1, far.busiest_share, 0.0) };
+        let stopped_by = StoppedBy::FarProcessors { processors, of_processors, share, steal_share };
         return Some((LevelId::named("far end's processors", None), stopped_by));
     }
     if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {

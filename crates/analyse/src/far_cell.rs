@@ -14,6 +14,8 @@ pub struct FarCell {
     pub processors: usize,
     /// Share of their time that was busy, whoever it was.
     pub busy_share: f64,
+    /// Share of its time that the busiest of them was busy, or taken by a hypervisor.
+    pub busiest_share: f64,
     /// Share of their time that a hypervisor took.
     pub steal_share: f64,
     /// Microseconds of processor time a request, whoever spent them.
@@ -91,6 +93,7 @@ impl FarCell {
         Some(Self {
             processors,
             busy_share: quotient(busy_ns, all_ns).min(1.0),
+            busiest_share: (0..processors).map(|at| processor_share(&plain, at)).fold(0.0, f64::max),
             steal_share: quotient(of_machine(|cpu| cpu.steal_ns), all_ns).min(1.0),
             machine_us: us(busy_ns),
             near_machine_us: tells_here.then(|| us(sum(&|record, _| here_ns(record)))),
@@ -101,6 +104,16 @@ impl FarCell {
             disk_limit: disk_limit(&plain),
         })
     }
+}
+
+/// The share of the runs' accounts that one processor was not to be had.
+fn processor_share(plain: &[&Record], at: usize) -> f64 {
+    let (mut busy_ns, mut span_ns) = (0.0, 0.0);
+    for bill in plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill)) {
+        span_ns += bill.span_ns as f64;
+        busy_ns += bill.machine.get(at).map_or(0.0, |cpu| (cpu.busy_ns() + cpu.steal_ns) as f64);
+    }
+    quotient(busy_ns, span_ns).min(1.0)
 }
 
 /// The disk that is nearest to its limit, over all accounts together.

@@ -140,7 +140,8 @@ pub fn analyse(
     let curves = curves_of(question, &levels, &fitted);
     let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
-    let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised };
+    let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
+    let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised, ends_are_one };
     let judgement = judgement(&judged, measured);
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {

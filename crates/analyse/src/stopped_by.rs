@@ -79,10 +79,12 @@ pub enum StoppedBy {
         /// Share of their time that is busy.
         share: f64,
     },
-    /// The far end's processors have no time left.
+    /// The far end's processors have no time left, or one of them has none.
     FarProcessors {
-        /// How many they are.
+        /// How many of them.
         processors: usize,
+        /// How many it has.
+        of_processors: usize,
         /// Share of their time that is busy.
         share: f64,
         /// Share of their time that a hypervisor takes.

@@ -128,3 +128,28 @@ fn a_disk_that_is_busy_all_the_time_at_the_far_end_stops_the_path() {
     assert!(disk == "sdb" && (share - 0.99).abs() < 0.001, "{disk} {share}");
     assert!(!matches!(findings(with_disks(60)).bottleneck.stopped_by, StoppedBy::FarDisk { .. }));
 }
+
+#[test]
+fn one_processor_that_is_full_at_the_far_end_stops_what_one_thread_there_serves() {
+    let with_one_full = |busy: u64, here: bool| {
+        let question = question();
+        let mut records = study(&disk("fixed=200us,rate=100MB/s,disks=2,cpu_fixed=1us,cpu_per_kib=0us"), &question);
+        for record in &mut records {
+            let mut end = far_end(record, 0.0);
+            end.bill.machine[2].system_ns = record.elapsed_ns * busy / 100;
+            record.far_end = Some(Box::new(end));
+            let charged_ns = if here { record.cpu.span_ns * 7 / 10 } else { 0 };
+            (record.cpu.user_ns, record.cpu.system_ns) = (charged_ns, 0);
+        }
+        let machine = FarEndMachine { is_this_machine: true, ..FarEndMachine::default() };
+        let environment = Environment { far_end: Some(machine), ..Environment::default() };
+        analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck.stopped_by
+    };
+    let StoppedBy::FarProcessors { processors: 1, of_processors: 4, share, .. } = with_one_full(97, false) else {
+        panic!("not named")
+    };
+    assert!((share - 0.97).abs() < 0.001, "{share}");
+    for other in [with_one_full(80, false), with_one_full(97, true)] {
+        assert!(!matches!(other, StoppedBy::FarProcessors { .. }), "{other:?}");
+    }
+}

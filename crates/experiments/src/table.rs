@@ -87,6 +87,7 @@ experiments! {
     Anatomy in anatomy,
     Price in price,
     Credit in credit,
+    Network in network,
 }
 
 /// What an experiment found, as numbers, in words and in pictures.

@@ -48,6 +48,8 @@ words! {
     Price = "price",
     /// What a limit lets through at once after a rest, and what it sustains.
     Credit = "credit",
+    /// What a share gives by block size, depth and connections, and what it costs at both ends.
+    Network = "network",
 }
 
 impl Experiment {
