@@ -5,7 +5,7 @@ use std::time::Duration;
 use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, SlotBytes, wait};
 
 /// Longest that is waited before silence is looked at.
-const STEP: Duration = Duration::from_millis(20);
+const STEP: Duration = Duration::from_millis(2);
 
 pub struct Slots(pub Vec<Vec<u8>>);
 

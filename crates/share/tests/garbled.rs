@@ -17,6 +17,8 @@ use crate::memory_smb::MemorySmb;
 /// Far longer than a whole talk may take: what comes later hangs.
 const HANGS: Duration = Duration::from_secs(60);
 const SLOT_BYTES: u32 = 4096;
+/// Most of their time they wait for what does not come.
+const CLIENTS: usize = 8;
 
 /// Numbers that look like chance and come again (xorshift).
 struct Chance(u64);
@@ -102,7 +104,7 @@ fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
 fn talk(address: &ShareAddress) -> Option<String> {
     let (user, password) = ("ann".to_string(), "hidden-word".to_string());
     let credentials = Credentials { user, password, domain: String::new() };
-    let access = Access { credentials, timeout: Duration::from_millis(10) };
+    let access = Access { credentials, timeout: Duration::from_millis(4) };
     let said = || -> Result<(), String> {
         let mut share = Share::connect(address, &access).map_err(|error| error.to_string())?;
         share.free_bytes().map_err(|error| error.to_string())?;
@@ -130,13 +132,15 @@ fn survive(protocol: ShareProtocol, messages: u64) {
     let address = ShareAddress { port, ..address };
     let (told, heard) = mpsc::channel();
     let count = Arc::clone(&garbled);
-    let client = std::thread::spawn(move || {
+    let client = move || {
         while count.load(Ordering::Relaxed) < messages {
             if told.send(talk(&address)).is_err() {
                 return;
             }
         }
-    });
+    };
+    let clients: Vec<_> = (0..CLIENTS).map(|_| std::thread::spawn(client.clone())).collect();
+    drop(client);
     let mut ended = 0;
     loop {
         match heard.recv_timeout(HANGS) {
@@ -149,7 +153,7 @@ fn survive(protocol: ShareProtocol, messages: u64) {
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("{protocol:?}: it hangs"),
         }
     }
-    client.join().expect("no panic");
+    clients.into_iter().for_each(|client| client.join().expect("no panic"));
     assert!(garbled.load(Ordering::Relaxed) >= messages && ended > 0);
 }
 

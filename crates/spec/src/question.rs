@@ -93,6 +93,9 @@ pub struct Question {
     pub cache: Vec<Cache>,
     /// Submitting threads of every cell.
     pub threads: u32,
+    /// Connections to a file server that the requests of each thread are shared out to.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub connections: u32,
     /// How requests are issued.
     pub engine: EngineName,
     /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
@@ -122,6 +125,15 @@ pub struct Question {
     pub price: Option<f64>,
 }
 
+/// As studies had it before there was a choice.
+fn one() -> u32 {
+    1
+}
+
+fn is_one(connections: &u32) -> bool {
+    *connections == 1
+}
+
 impl Question {
     /// The default question about `target`: both experiments, every axis, two minutes.
     pub fn about(target: impl Into<String>) -> Self {
@@ -133,6 +145,7 @@ impl Question {
             iodepth: vec![1, 2, 4, 8, 16, 32],
             cache: vec![Cache::Device, Cache::Both],
             threads: 1,
+            connections: 1,
             engine: EngineName::Auto,
             issuing: None,
             size: None,

@@ -86,7 +86,7 @@ mod tests {
         let turned = plain.iter().filter(|cell| cell.workload.options.connections > 1);
         assert!(turned.clone().count() == 8 && turned.clone().all(|cell| cell.workload.bs == SHARED));
         assert_eq!(missing.len(), 3, "{missing:?}");
-        let mut workloads: Vec<String> = plain.iter().map(|cell| cell.workload.identity()).collect();
+        let mut workloads: Vec<String> = plain.iter().map(|cell| cell.workload.identity().to_string()).collect();
         workloads.sort();
         workloads.dedup();
         assert_eq!(workloads.len(), plain.len(), "each once");
