@@ -4,11 +4,12 @@
 //! that was seen and that nothing advertises; a device that does no more side by side; else the time of each
 //! request, so that more depth would still help. The sentences about it are the report's.
 
-use halfpower_record::Machine;
+use halfpower_record::Environment;
 use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
 use crate::ladder::{AT_PEAK, ladder, medium};
+use crate::network_stop::{at_client, at_window};
 use crate::path::{MeasuredPath, leading, peak};
 use crate::policy::FULL_CORE;
 use crate::regime::{Regime, Regimes};
@@ -17,7 +18,8 @@ use crate::stopped_by::{
     RequestTime, StoppedBy,
 };
 use crate::{
-    CellFinding, CellSettings, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel, PathSettings,
+    CellFinding, CellSettings, FarDiskLimit, Interval, LevelFinding, LevelId, LevelKind, LevelSource, PathLevel,
+    PathSettings,
 };
 
 /// Share of a ceiling that was seen from which on a cell stands on it.
@@ -30,6 +32,11 @@ const NO_GAIN: f64 = 0.03;
 const SMALL_GAIN: f64 = 0.1;
 /// Share of the time from which on a disk at the far end is busy all along.
 const BUSY_DISK: f64 = 0.95;
+/// Share of the time from which on one processor at the far end is busy all along: a server that serves a connection with a
+/// single thread has no other.
+const BUSY_PROCESSOR: f64 = 0.95;
+/// Share of a core from which on this end's threads may be what keeps a processor busy.
+const OURS: f64 = 0.5;
 /// Share of a core below which its saturation cannot be told from what was charged.
 const TELLING_SHARE: f64 = 0.02;
 
@@ -42,17 +49,21 @@ pub(crate) struct JudgedStudy<'a> {
     pub cpus: f64,
     /// Whether a hypervisor or container stands between the machine and its devices.
     pub virtualised: bool,
+    /// Whether the far end, where one is known, is this machine.
+    pub ends_are_one: bool,
 }
 
 impl<'a> JudgedStudy<'a> {
-    /// What was found of a study on this machine.
+    /// What was found of a study in this environment.
     pub fn of(
-        machine: &Machine,
+        environment: &Environment,
         levels: &'a [PathLevel],
         cells: &'a [CellFinding],
         paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     ) -> Self {
-        Self { levels, cells, paths, cpus: machine.usable_cpus(), virtualised: machine.virtualised.is_some() }
+        let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
+        let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
+        Self { levels, cells, paths, cpus, virtualised, ends_are_one }
     }
 }
 
@@ -69,7 +80,7 @@ pub(crate) fn judge(study: &JudgedStudy<'_>) -> Judgement {
         return without_a_cell(study, ladder);
     };
     let bottleneck = judge_cell(study, path, regimes, cell);
-    bottleneck.level.iter().for_each(|level| mark(&mut ladder, level, cell));
+    bottleneck.level.iter().for_each(|level| mark(&mut ladder, level, &bottleneck.stopped_by, cell));
     Judgement { ladder, bottleneck }
 }
 
@@ -90,7 +101,9 @@ fn judge_cell(
     let (level, stopped_by) = at_known_limit(study, path, cell)
         .or_else(|| at_enough_threads(study, cell))
         .or_else(|| at_full_processor(study, cell))
-        .or_else(|| at_far_end(cell))
+        .or_else(|| at_far_end(study, cell))
+        .or_else(|| at_window(cell))
+        .or_else(|| at_client(cell))
         .or_else(|| at_unnamed_ceiling(study, regimes, cell))
         .or_else(|| at_full_device(path, regimes, cell))
         .unwrap_or_else(|| at_request_time(path, regimes, cell));
@@ -200,16 +213,31 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
         (ProcessorsOf::Machine, cpus, busy / cpus)
     };
     let share = share.min(1.0);
+    // What fills the threads of a share's cell is our client.
+    let client = at_client(cell).filter(|_| processors_of == ProcessorsOf::Threads);
+    if client.is_some() {
+        return client;
+    }
     Some((LevelId::of(LevelKind::Processor), StoppedBy::FullProcessor { processors_of, processors, share }))
 }
 
 /// The far end's processors, or a disk of it, have nothing left.
-fn at_far_end(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let far = cell.far_end.as_ref()?;
-    if far.busy_share + far.steal_share >= FULL_CORE {
-        let (processors, share, steal_share) = (far.processors, far.busy_share, far.steal_share);
-        let stopped_by = StoppedBy::FarProcessors { processors, share, steal_share };
+    let of_processors = far.processors;
+    let are_full = far.busy_share + far.steal_share >= FULL_CORE;
+    // Where both ends are one machine, a busy processor may be this end's.
+    let may_be_ours = study.ends_are_one && cell.core_share.is_none_or(|share| share >= OURS);
+    if are_full || far.busiest_share >= BUSY_PROCESSOR && !may_be_ours {
+        let (processors, share, steal_share) =
+            if are_full { (of_processors, far.busy_share, far.steal_share) } else { (1, far.busiest_share, 0.0) };
+        let stopped_by = StoppedBy::FarProcessors { processors, of_processors, share, steal_share };
         return Some((LevelId::named("far end's processors", None), stopped_by));
+    }
+    if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
+        let FarDiskLimit { name: disk, mbps, limit_mbps, share, group } = limit.clone();
+        let stopped_by = StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group };
+        return Some((LevelId::named("far end's disk", None), stopped_by));
     }
     let disk = far.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_DISK)?;
     let (disk, share) = (disk.name.clone(), disk.busy_share);
@@ -346,11 +374,12 @@ fn request_ceiling(study: &JudgedStudy<'_>, counts: impl Fn(&PathSettings) -> bo
 }
 
 /// Marks the level, adding it at its place where the environment has none of that name.
-fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, best: &CellFinding) {
+fn mark(ladder: &mut Vec<LevelFinding>, narrowest: &LevelId, stopped_by: &StoppedBy, best: &CellFinding) {
     let place = ladder.iter().position(|level| level.id == *narrowest).unwrap_or_else(|| {
         let device = || ladder.iter().position(|level| level.id == device());
         let (place, source) = match narrowest.kind {
             LevelKind::Processor => (0, LevelSource::Unadvertised),
+            _ if matches!(stopped_by, StoppedBy::OwnClient { .. }) => (0, LevelSource::SeenInResults),
             LevelKind::UnnamedCeiling => (device().unwrap_or(ladder.len()), LevelSource::SeenInResults),
             _ => (ladder.len(), LevelSource::Unadvertised),
         };

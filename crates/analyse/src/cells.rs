@@ -10,6 +10,7 @@ use halfpower_record::{Latency, Record, Unknown};
 use halfpower_spec::{Cache, Direction, EngineName, Pass, Pattern, Workload};
 
 use crate::corroboration::noise;
+use crate::delayed_acks::delayed_share;
 use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
@@ -17,7 +18,7 @@ use crate::paced::{Paced, keep_whole_waves, paced};
 use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
 use crate::processor_time::Processors;
 use crate::{
-    CellFinding, CellSettings, FarCell, Interval, LatencySummary, Objection, PathLevel, PathSettings, Unsteady,
+    CellFinding, CellSettings, FarCell, Interval, LatencySummary, Objection, PathLevel, PathSettings, TcpCell, Unsteady,
 };
 
 /// What makes two runs the same cell, in the order in which cells are listed.
@@ -146,6 +147,9 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.span_ns as f64))),
         far_end: FarCell::of(records),
+        client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),
+        tcp: TcpCell::of(&valid),
+        delayed_share: delayed_share(&valid),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),
         cached: false,

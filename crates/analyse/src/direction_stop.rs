@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::bottleneck::{JudgedStudy, judge_direction};
 use crate::in_memory::is_in_memory;
-use crate::{Bottleneck, Headline, HeadlineDoubt, LevelId, LevelKind, StoppedBy, Sureness};
+use crate::{Bottleneck, Headline, HeadlineDoubt, InFlight, LevelId, LevelKind, StoppedBy, Sureness};
 
 /// How many times as much of the target as was used makes a host's cache tell itself.
 const LARGER: u64 = 16;
@@ -81,10 +81,13 @@ pub(crate) fn direction_stops(
 
 /// What stands against a judgement. A limit that is known by other means than the cells stands.
 fn doubt(headline: &Headline, bottleneck: &Bottleneck) -> Option<StopDoubt> {
-    use StoppedBy::{FarDisk, FarProcessors, FullProcessor, KnownRate, KnownRequests, SharedPath};
+    use StoppedBy::{
+        FarDisk, FarDiskLimit, FarProcessors, FullProcessor, KnownRate, KnownRequests, OwnClient, SharedPath, Window,
+    };
     let (stopped_by, more_seconds) = (&bottleneck.stopped_by, headline.more_seconds);
     let is_known_otherwise = matches!(stopped_by, KnownRate { .. } | KnownRequests { .. } | SharedPath { .. })
-        || matches!(stopped_by, FullProcessor { .. } | FarProcessors { .. } | FarDisk { .. });
+        || matches!(stopped_by, FullProcessor { .. } | FarProcessors { .. } | FarDisk { .. } | FarDiskLimit { .. })
+        || matches!(stopped_by, OwnClient { .. } | Window { .. });
     if is_known_otherwise {
         return None;
     }
@@ -109,7 +112,9 @@ fn test(environment: &Environment, bottleneck: &Bottleneck, doubt: Option<&StopD
             larger_span(environment).map(|size_bytes| StopTest::LargerSpan { size_bytes })
         }
         (Some(StopDoubt::RateUnknown { .. }), _) => None,
-        (_, StoppedBy::RequestTime { .. }) => Some(StopTest::Deeper { iodepth }),
+        (_, StoppedBy::RequestTime { .. } | StoppedBy::Window { in_flight: InFlight::Requests, .. }) => {
+            Some(StopTest::Deeper { iodepth })
+        }
         _ => None,
     }
 }

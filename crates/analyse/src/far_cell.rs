@@ -1,6 +1,6 @@
 //! Sums up what the far end did while a cell was measured.
 
-use halfpower_record::{CpuTimes, FarEnd, Record};
+use halfpower_record::{CpuTimes, DiskLimit, DiskUse, FarEnd, Record};
 use halfpower_spec::Pass;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +14,8 @@ pub struct FarCell {
     pub processors: usize,
     /// Share of their time that was busy, whoever it was.
     pub busy_share: f64,
+    /// Share of its time that the busiest of them was busy, or taken by a hypervisor.
+    pub busiest_share: f64,
     /// Share of their time that a hypervisor took.
     pub steal_share: f64,
     /// Microseconds of processor time a request, whoever spent them.
@@ -28,6 +30,34 @@ pub struct FarCell {
     pub span_us: f64,
     /// The disk there that had requests in flight for the longest.
     pub disk: Option<FarDisk>,
+    /// The disk there that is nearest to what a control group lets through; `None` where none is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_limit: Option<FarDiskLimit>,
+}
+
+/// A disk at the far end, and what a control group lets its processes move there.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FarDiskLimit {
+    /// Its kernel name.
+    pub name: String,
+    /// Its rate in the limited direction, in MB/s.
+    pub mbps: f64,
+    /// The limit in MB/s.
+    pub limit_mbps: f64,
+    /// Share of it that was reached.
+    pub share: f64,
+    /// Which file of which group says so.
+    pub group: String,
+}
+
+/// Share of a limit from which on a disk stands on it, and above which the limit is not what holds for its bytes.
+const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.9..=1.15;
+
+impl FarDiskLimit {
+    /// Whether the disk stands on it.
+    pub fn is_reached(&self) -> bool {
+        AT_LIMIT.contains(&self.share)
+    }
 }
 
 /// A disk at the far end.
@@ -49,36 +79,70 @@ impl FarCell {
         let sum = |of: &dyn Fn(&Record, &FarEnd) -> f64| -> f64 {
             plain.iter().filter_map(|record| Some(of(record, record.far_end.as_ref()?))).sum()
         };
-        let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.machine.len())).max()?;
-        let (ios, span_ns) = (sum(&|record, _| record.cpu.ios as f64), sum(&|_, end| end.span_ns as f64));
-        let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.machine_ns(part) as f64);
+        let processors = plain.iter().filter_map(|record| Some(record.far_end.as_ref()?.bill.machine.len())).max()?;
+        let (ios, span_ns) = (sum(&|record, _| record.cpu.ios as f64), sum(&|_, end| end.bill.span_ns as f64));
+        let of_machine = |part: fn(&CpuTimes) -> u64| sum(&|_, end| end.bill.machine_ns(part) as f64);
         let (busy_ns, all_ns) = (of_machine(CpuTimes::busy_ns), span_ns * processors as f64);
         let us = |ns: f64| quotient(ns, ios) / 1e3;
-        let is_named = plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.processes.is_empty()));
+        let is_named =
+            plain.iter().any(|record| record.far_end.as_ref().is_some_and(|end| !end.bill.processes.is_empty()));
         let tells_here = plain.iter().all(|record| !record.cpu.machine.is_empty());
         let here_ns = |record: &Record| record.cpu.machine.iter().map(|cpu| cpu.busy_ns() as f64).sum::<f64>();
-        let disk = plain.iter().filter_map(|record| record.far_end.as_ref()?.busiest_disk());
+        let disk = plain.iter().filter_map(|record| record.far_end.as_ref()?.bill.busiest_disk());
         let disk = disk.reduce(|most, next| if next.1 > most.1 { next } else { most });
         Some(Self {
             processors,
             busy_share: quotient(busy_ns, all_ns).min(1.0),
+            busiest_share: (0..processors).map(|at| processor_share(&plain, at)).fold(0.0, f64::max),
             steal_share: quotient(of_machine(|cpu| cpu.steal_ns), all_ns).min(1.0),
             machine_us: us(busy_ns),
             near_machine_us: tells_here.then(|| us(sum(&|record, _| here_ns(record)))),
-            processes_us: is_named.then(|| us(sum(&|_, end| end.processes_ns().unwrap_or(0) as f64))),
+            processes_us: is_named.then(|| us(sum(&|_, end| end.bill.processes_ns().unwrap_or(0) as f64))),
             soaker_us: soaker_us(records),
             span_us: us(span_ns),
             disk: disk.map(|(disk, _)| FarDisk { name: disk.name.clone(), busy_share: disk_share(&plain, &disk.name) }),
+            disk_limit: disk_limit(&plain),
         })
     }
+}
+
+/// The share of the runs' accounts that one processor was not to be had.
+fn processor_share(plain: &[&Record], at: usize) -> f64 {
+    let (mut busy_ns, mut span_ns) = (0.0, 0.0);
+    for bill in plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill)) {
+        span_ns += bill.span_ns as f64;
+        busy_ns += bill.machine.get(at).map_or(0.0, |cpu| (cpu.busy_ns() + cpu.steal_ns) as f64);
+    }
+    quotient(busy_ns, span_ns).min(1.0)
+}
+
+/// The disk that is nearest to its limit, over all accounts together.
+fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
+    let bills = || plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill));
+    let span_ns: f64 = bills().map(|bill| bill.span_ns as f64).sum();
+    let limited = bills().flat_map(|bill| &bill.disks).filter_map(|disk| Some((disk, disk.limit.as_ref()?)));
+    let ways: [(fn(&DiskUse) -> u64, fn(&DiskLimit) -> Option<u64>); 2] = [
+        (|disk| disk.read_bytes, |limit| limit.read_bytes_per_s),
+        (|disk| disk.written_bytes, |limit| limit.write_bytes_per_s),
+    ];
+    let each = limited.flat_map(|(disk, limit)| {
+        ways.into_iter().filter_map(move |(moved, most)| Some((disk, limit, moved, most(limit)?)))
+    });
+    let found = each.map(|(disk, limit, moved, most)| {
+        let same = bills().flat_map(|bill| &bill.disks).filter(|other| other.name == disk.name);
+        let mbps = quotient(same.map(|disk| moved(disk) as f64).sum::<f64>() * 1e3, span_ns);
+        let (limit_mbps, group) = (most as f64 / 1e6, limit.group.clone());
+        FarDiskLimit { name: disk.name.clone(), mbps, limit_mbps, share: quotient(mbps, limit_mbps), group }
+    });
+    found.reduce(|most, next| if next.share > most.share { next } else { most })
 }
 
 /// The share of the runs' accounts that a disk was busy.
 fn disk_share(plain: &[&Record], name: &str) -> f64 {
     let (mut busy_ns, mut span_ns) = (0.0, 0.0);
     for end in plain.iter().filter_map(|record| record.far_end.as_ref()) {
-        span_ns += end.span_ns as f64;
-        busy_ns += end.disks.iter().filter(|disk| disk.name == name).map(|disk| disk.busy_ns as f64).sum::<f64>();
+        span_ns += end.bill.span_ns as f64;
+        busy_ns += end.bill.disks.iter().filter(|disk| disk.name == name).map(|disk| disk.busy_ns as f64).sum::<f64>();
     }
     quotient(busy_ns, span_ns).min(1.0)
 }
@@ -86,7 +150,7 @@ fn disk_share(plain: &[&Record], name: &str) -> f64 {
 fn soaker_us(records: &[&Record]) -> Option<f64> {
     let (mut lost_ns, mut ios) = (0.0, 0.0);
     for record in records.iter().filter(|record| record.run.pass == Pass::Soaker) {
-        if let Some(soaker) = record.far_end.as_ref().and_then(|end| end.soaker.as_ref()) {
+        if let Some(soaker) = record.far_end.as_ref().and_then(|end| end.bill.soaker.as_ref()) {
             lost_ns += soaker.lost_ns as f64;
             ios += record.cpu.ios as f64;
         }

@@ -6,7 +6,7 @@ use halfpower_spec::{Cache, Direction, Pattern, Workload};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{CellSettings, FarCell, FastestCell, Unsteady};
+use crate::{CellSettings, FarCell, FastestCell, TcpCell, Unsteady};
 
 /// A value with its 95% interval; `low` and `high` are the value itself where there is no telling.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -241,6 +241,16 @@ pub struct CellFinding {
     /// What the far end did meanwhile; `None` where no witness told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarCell>,
+    /// What our own client gives against a server in memory, over loopback, in MB/s; `None` where no client of ours took part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_mbps: Option<f64>,
+    /// What TCP did below the requests; `None` where no connection of ours took part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpCell>,
+    /// Share of the requests to a share that took about 40 ms, where these are a mode of their own, as delayed
+    /// acknowledgements make it; `None` elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_share: Option<f64>,
     /// Requests that failed, over all runs.
     pub errors: u64,
     /// Requests that moved fewer bytes than asked, over all runs.

@@ -14,6 +14,7 @@ mod change;
 mod compare;
 mod corroboration;
 mod cost;
+mod delayed_acks;
 mod direction_stop;
 mod experiment_cells;
 mod far_cell;
@@ -33,6 +34,7 @@ mod levels;
 mod limits;
 mod mean;
 mod measured_ceilings;
+mod network_stop;
 mod paced;
 mod path;
 mod path_model;
@@ -49,6 +51,7 @@ mod study_findings;
 mod study_state;
 mod summary;
 mod sureness;
+mod tcp_cell;
 mod thread_scaling;
 mod unsteady;
 mod warm_up;
@@ -76,7 +79,7 @@ pub use compare::{
 pub use cost::costs;
 pub use direction_stop::{DirectionStop, StopDoubt, StopTest};
 pub use experiment_cells::{ExperimentCell, experiment_cells, experiment_limit};
-pub use far_cell::{FarCell, FarDisk};
+pub use far_cell::{FarCell, FarDisk, FarDiskLimit};
 pub use far_end::{Accounting, CostLine, EndsCost, FarEndFinding};
 pub use faults::{FaultFinding, FaultKind, faults};
 pub use findings::{
@@ -99,13 +102,14 @@ pub use percentiles::{Percentiles, percentiles};
 pub use settings::{CellSettings, PathSettings};
 pub use steady::{Burst, Steadiness, judge};
 pub use stopped_by::{
-    Bottleneck, Ceiling, DepthGain, FastestCell, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf, RequestCeiling,
-    RequestTime, StoppedBy,
+    Bottleneck, Ceiling, DepthGain, FastestCell, InFlight, KnownLimit, NextLimit, NextLimitBy, ProcessorsOf,
+    RequestCeiling, RequestTime, StoppedBy,
 };
 pub use study_findings::Findings;
 pub use study_state::{NoisySign, StudyState};
 pub use summary::Summary;
 pub use sureness::Sureness;
+pub use tcp_cell::TcpCell;
 pub use thread_scaling::{ThreadLimit, ThreadScaling, ThreadStep};
 pub use unsteady::{Objection, Unsteady};
 pub use warning::{Harm, Warning};
@@ -136,7 +140,7 @@ pub fn analyse(
     let paths = paths(&walked);
     let fitted = fitted(&paths);
     let (curves, known) = (curves_of(question, &levels, &fitted), ladder::with_measured(&levels, measured));
-    let judged = JudgedStudy::of(&environment.machine, &known, &cells, &fitted);
+    let judged = JudgedStudy::of(environment, &known, &cells, &fitted);
     let (judgement, fleet) = (judgement(&judged, measured), fleet::fleet(environment, records));
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {

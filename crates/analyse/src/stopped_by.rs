@@ -79,10 +79,12 @@ pub enum StoppedBy {
         /// Share of their time that is busy.
         share: f64,
     },
-    /// The far end's processors have no time left.
+    /// The far end's processors have no time left, or one of them has none.
     FarProcessors {
-        /// How many they are.
+        /// How many of them.
         processors: usize,
+        /// How many it has.
+        of_processors: usize,
         /// Share of their time that is busy.
         share: f64,
         /// Share of their time that a hypervisor takes.
@@ -93,6 +95,39 @@ pub enum StoppedBy {
         /// Its kernel name.
         disk: String,
         /// Share of the time that it is busy.
+        share: f64,
+    },
+    /// A control group at the far end lets no more through to a disk.
+    FarDiskLimit {
+        /// Its kernel name.
+        disk: String,
+        /// Its rate meanwhile, in MB/s.
+        mbps: f64,
+        /// What is let through, in MB/s.
+        limit_mbps: f64,
+        /// Share of that which was reached.
+        share: f64,
+        /// Which file of which group says so.
+        group: String,
+    },
+    /// Our own client of file servers does little more against a server in memory.
+    OwnClient {
+        /// What it does there, in MB/s.
+        limit_mbps: f64,
+        /// Share of that which was reached.
+        share: f64,
+    },
+    /// What is in flight over the network's round trip is the rate.
+    Window {
+        /// What bounds the bytes in flight.
+        in_flight: InFlight,
+        /// How many they are.
+        bytes: f64,
+        /// The shortest round trip in microseconds.
+        round_trip_us: f64,
+        /// What comes of both, in MB/s.
+        limit_mbps: f64,
+        /// Share of that which was reached.
         share: f64,
     },
     /// Cells stand on a rate that nothing advertises.
@@ -142,6 +177,16 @@ pub enum StoppedBy {
         /// What the last step in depth brought, where it was measured.
         deeper: Option<DepthGain>,
     },
+}
+
+/// What bounds the bytes in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InFlight {
+    /// Depth times block size.
+    Requests,
+    /// The windows of TCP.
+    TcpWindow,
 }
 
 /// How the rate of a level is known.

@@ -239,6 +239,15 @@ pub enum Warning {
         /// Its rate as a share of its peers'.
         of_peers: f64,
     },
+    /// Requests to a share waited for delayed acknowledgements.
+    DelayedAcks {
+        /// Cells in which a mode of about 40 ms stands apart.
+        cells: usize,
+        /// The cell with most.
+        worst: CellSettings,
+        /// Share of its requests in that mode.
+        share: f64,
+    },
     /// No run was beside the soaker.
     NoSoaker,
     /// The soaker lost less than the process was charged.
@@ -269,7 +278,8 @@ impl Warning {
             | Self::HypervisorTookTime { .. }
             | Self::NotSteady { .. }
             | Self::SlowHosts { .. }
-            | Self::BeganFaster { .. } => Harm::Disturbed,
+            | Self::BeganFaster { .. }
+            | Self::DelayedAcks { .. } => Harm::Disturbed,
             Self::WideInterval { .. } | Self::RestlessRuns { .. } | Self::FewRuns { .. } => Harm::Unsure,
             Self::Environment { .. }
             | Self::ShortTransfers { .. }
@@ -303,6 +313,7 @@ impl Warning {
             | Self::WideInterval { cells, .. }
             | Self::RestlessRuns { cells, .. }
             | Self::HarnessShare { cells, .. }
+            | Self::DelayedAcks { cells, .. }
             | Self::SoakerBelowCharged { cells, .. } => Some(*cells),
             Self::Environment { .. }
             | Self::SmallSpan { .. }

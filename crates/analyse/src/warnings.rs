@@ -26,6 +26,8 @@ const SMALL_SPAN: f64 = 0.1;
 const OPENED_CACHED: f64 = 0.01;
 /// Share of the processors' time, or of the bytes moved, above which others are said to have been at work.
 pub(crate) const OTHERS: f64 = 0.01;
+/// Time of all that is in flight, and of a round trip, up to which 40 ms are no part of either, in microseconds.
+const BRIEF_US: f64 = 10_000.0;
 
 /// What the warnings are drawn from.
 pub(crate) struct Grounds<'a> {
@@ -66,6 +68,7 @@ pub(crate) fn warnings(grounds: &Grounds<'_>) -> Vec<Warning> {
     all.extend(wide(grounds));
     all.extend(restless(grounds));
     all.extend(harness(grounds));
+    all.extend(delayed_acks(grounds));
     all.extend(no_soaker(grounds));
     all.extend(soaker_below(grounds));
     all.extend(mixed(grounds));
@@ -302,6 +305,19 @@ fn harness(grounds: &Grounds<'_>) -> Option<Warning> {
     let (cells, worst) = beyond(grounds.cells, HARNESS, of_cell)?;
     let (share, worst) = (of_cell(worst), CellSettings::of(worst));
     Some(Warning::HarnessShare { harness_ns_per_io, cells, above_share: HARNESS, worst, share })
+}
+
+/// What waits for the bytes before it in a slow path takes as long without any acknowledgement's delay.
+fn delayed_acks(grounds: &Grounds<'_>) -> Option<Warning> {
+    let best_mbps = grounds.cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
+    let is_delayed = |cell: &&CellFinding| {
+        let moves_us = f64::from(cell.total_depth()) * cell.bs_bytes as f64 / best_mbps;
+        let round_trip_us = cell.tcp.as_ref().and_then(|tcp| tcp.least_round_trip_us).unwrap_or(0.0);
+        moves_us < BRIEF_US && round_trip_us < BRIEF_US
+    };
+    let of_cell = |cell: &CellFinding| cell.delayed_share.unwrap_or(0.0);
+    let (cells, worst) = beyond(grounds.cells.iter().filter(is_delayed), 0.0, of_cell)?;
+    Some(Warning::DelayedAcks { cells, worst: CellSettings::of(worst), share: of_cell(worst) })
 }
 
 fn no_soaker(grounds: &Grounds<'_>) -> Option<Warning> {

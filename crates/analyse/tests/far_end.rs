@@ -2,7 +2,7 @@
 
 use crate::built::{disk, question, study};
 use halfpower_analyse::{Accounting, CostLine, EndsCost, Findings, LevelId, MeasuredCeilings, StoppedBy, analyse};
-use halfpower_record::{CpuTimes, DiskUse, Environment, FarEnd, FarEndMachine, ProcessTime, Record, Soaker};
+use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, FarEndMachine, ProcessTime, Record, Soaker};
 use halfpower_spec::{Direction, Pass, Pattern};
 
 const PROCESSORS: u64 = 4;
@@ -28,13 +28,14 @@ fn far_end(record: &Record, more: f64) -> FarEnd {
     let cpu =
         CpuTimes { system_ns: of_one(busy_ns), idle_ns: of_one(all_ns.saturating_sub(busy_ns)), ..CpuTimes::default() };
     let soaker = Soaker { lost_ns: ns(record, SOAKER), baseline_share: 0.99 };
-    FarEnd {
+    let bill = FarBill {
         span_ns,
         machine: vec![cpu; PROCESSORS as usize],
         soaker: (record.run.pass == Pass::Soaker).then_some(soaker),
         processes: vec![ProcessTime { name: "smbd".into(), processes: 1, charged_ns: ns(record, PROCESS) }],
-        ..FarEnd::default()
-    }
+        ..FarBill::default()
+    };
+    FarEnd { bill, ..FarEnd::default() }
 }
 
 fn findings(far: impl Fn(&Record) -> Option<FarEnd>) -> Findings {
@@ -99,7 +100,7 @@ fn processors_that_are_full_at_the_far_end_stop_the_path() {
 fn time_that_a_hypervisor_takes_is_not_to_be_had_either() {
     let findings = findings(|record| {
         let mut end = far_end(record, 0.5);
-        end.machine.iter_mut().for_each(|cpu| cpu.steal_ns = record.elapsed_ns * 45 / 100);
+        end.bill.machine.iter_mut().for_each(|cpu| cpu.steal_ns = record.elapsed_ns * 45 / 100);
         Some(end)
     });
     let StoppedBy::FarProcessors { share, steal_share, .. } = findings.bottleneck.stopped_by else {
@@ -118,10 +119,37 @@ fn a_disk_that_is_busy_all_the_time_at_the_far_end_stops_the_path() {
                 busy_ns: record.elapsed_ns * share / 100,
                 ..DiskUse::default()
             };
-            Some(FarEnd { disks: vec![disk("sda", 3), disk("sdb", share)], ..far_end(record, 0.0) })
+            let disks = vec![disk("sda", 3), disk("sdb", share)];
+            let bill = FarBill { disks, ..far_end(record, 0.0).bill };
+            Some(FarEnd { bill, ..FarEnd::default() })
         }
     };
     let StoppedBy::FarDisk { disk, share } = findings(with_disks(99)).bottleneck.stopped_by else { panic!("no disk") };
     assert!(disk == "sdb" && (share - 0.99).abs() < 0.001, "{disk} {share}");
     assert!(!matches!(findings(with_disks(60)).bottleneck.stopped_by, StoppedBy::FarDisk { .. }));
+}
+
+#[test]
+fn one_processor_that_is_full_at_the_far_end_stops_what_one_thread_there_serves() {
+    let with_one_full = |busy: u64, here: bool| {
+        let question = question();
+        let mut records = study(&disk("fixed=200us,rate=100MB/s,disks=2,cpu_fixed=1us,cpu_per_kib=0us"), &question);
+        for record in &mut records {
+            let mut end = far_end(record, 0.0);
+            end.bill.machine[2].system_ns = record.elapsed_ns * busy / 100;
+            record.far_end = Some(Box::new(end));
+            let charged_ns = if here { record.cpu.span_ns * 7 / 10 } else { 0 };
+            (record.cpu.user_ns, record.cpu.system_ns) = (charged_ns, 0);
+        }
+        let machine = FarEndMachine { is_this_machine: true, ..FarEndMachine::default() };
+        let environment = Environment { far_end: Some(machine), ..Environment::default() };
+        analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck.stopped_by
+    };
+    let StoppedBy::FarProcessors { processors: 1, of_processors: 4, share, .. } = with_one_full(97, false) else {
+        panic!("not named")
+    };
+    assert!((share - 0.97).abs() < 0.001, "{share}");
+    for other in [with_one_full(80, false), with_one_full(97, true)] {
+        assert!(!matches!(other, StoppedBy::FarProcessors { .. }), "{other:?}");
+    }
 }

@@ -7,6 +7,7 @@ mod coverage;
 mod far_end;
 mod fleet;
 mod judgement;
+mod network;
 mod no_witness;
 mod odd_records;
 mod percentiles;

@@ -21,6 +21,9 @@ pub struct CommonArgs {
     #[arg(short, long, visible_alias = "numjobs")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     pub threads: u32,
+    /// Share the requests of each thread out to this many connections to a file server
+    #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
+    pub connections: u32,
     #[arg(long, visible_alias = "ioengine", value_parser = parse::<EngineName>, default_value = "auto")]
     #[arg(help = listed("Issue requests through this engine", &engines_of_storage()))]
     pub engine: EngineName,

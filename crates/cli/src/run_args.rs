@@ -142,9 +142,6 @@ pub struct WorkloadOptionArgs {
     /// Choose the memory kernel, for --engine memory
     #[arg(hide_short_help = true, long, value_parser = parse::<Kernel>)]
     kernel: Option<Kernel>,
-    /// Share the requests of each thread out to this many connections to a file server
-    #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
-    connections: u32,
     /// Let only these processes of a run on many hosts take part, by their ranks, such as 0-3, or 5
     #[arg(hide_short_help = true, long, value_name = "RANKS", value_parser = parse::<Hosts>)]
     hosts: Option<Hosts>,
@@ -172,11 +169,11 @@ pub struct PlaceInStudyArgs {
 }
 
 impl WorkloadOptionArgs {
-    fn options(&self) -> WorkloadOptions {
+    fn options(&self, connections: u32) -> WorkloadOptions {
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
-        let Self { random_distribution, ramp_time, bssplit, connections, hosts, .. } = *self;
+        let Self { random_distribution, ramp_time, bssplit, hosts, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -226,7 +223,7 @@ impl RunArgs {
             engine: self.common.engine,
             issuing: self.common.issuing(&self.target()?),
             rate: None,
-            options: self.options.options(),
+            options: self.options.options(self.common.connections),
         };
         let iops = self.iops(workload.mean_bytes())?;
         Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })

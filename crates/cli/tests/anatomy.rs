@@ -40,6 +40,8 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         cpu: Cpu { span_ns: elapsed_ns, ios: 1000, ..Cpu::default() },
         series: Series::default(),
         harness_ns_per_io: 100.0,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),

@@ -139,6 +139,8 @@ fn record(run: &Run) -> Record {
         cpu: Cpu::default(),
         series: Series { step_ns: 1_000_000, bytes: Vec::new() },
         harness_ns_per_io: 50.0,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: None,
         noise: Noise::default(),

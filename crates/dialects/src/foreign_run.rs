@@ -112,6 +112,8 @@ impl ForeignRun {
             lanes: Vec::new(),
             series: Series::default(),
             harness_ns_per_io: 0.0,
+            client_ns_per_io: None,
+            tcp: None,
             spread_bytes: None,
             cached_bytes: None,
             noise: Noise::default(),

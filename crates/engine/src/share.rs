@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfpower_os::{Buffers, Clock};
-use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, Share, SlotBytes, wait};
+use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, PipelineSource, SlotBytes, wait};
 use halfpower_spec::{EngineName, Nanos, ShareProtocol};
 
 use crate::check::Check;
@@ -22,7 +22,7 @@ use crate::{Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Oper
 #[derive(Clone, Copy)]
 pub struct ShareLane<'a> {
     /// The share, with the file that they go to.
-    pub share: &'a Share,
+    pub share: &'a dyn PipelineSource,
     /// The protocol that it speaks.
     pub protocol: ShareProtocol,
     /// Connections that the slots are shared out to.
@@ -35,16 +35,6 @@ pub struct ShareLane<'a> {
     pub ledger: Option<&'a Arc<Ledger>>,
 }
 
-impl ShareLane<'_> {
-    /// The engine that requests to the share go through.
-    pub fn engine_name(&self) -> EngineName {
-        match self.protocol {
-            ShareProtocol::Smb => EngineName::Smb,
-            ShareProtocol::Nfs => EngineName::Nfs,
-        }
-    }
-}
-
 /// The engine over the file of a share.
 ///
 /// # Errors
@@ -52,7 +42,7 @@ impl ShareLane<'_> {
 /// cannot be carried.
 pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opened, EngineError> {
     let EngineSettings { depth, bs, .. } = settings;
-    let name = lane.engine_name();
+    let name = lane.protocol.engine();
     if !matches!(settings.name, EngineName::Auto) && settings.name != name {
         let what = format!("requests to a share go through the engine {name}: leave --engine out");
         return Err(refusal(settings.name, what));
@@ -96,7 +86,7 @@ impl ShareEngine {
         let options = LaneOptions { durable: lane.durable, slots, slot_bytes: config.slot_bytes as u32 };
         let connections = lane.connections.clamp(1, slots);
         let pipelines = (0..connections).map(|_| lane.share.pipeline(options)).collect::<Result<_, _>>()?;
-        let buffers = config.buffers().map_err(unavailable(lane.engine_name().word()))?;
+        let buffers = config.buffers().map_err(unavailable(lane.protocol.engine().word()))?;
         Ok(Self {
             clock: Clock::new(),
             pipelines,

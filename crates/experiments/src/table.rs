@@ -88,6 +88,7 @@ experiments! {
     Price in price,
     Credit in credit,
     Hosts in hosts,
+    Network in network,
 }
 
 /// What an experiment found, as numbers, in words and in pictures.

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use halfpower_record::{CpuTimes, FarEnd};
-use halfpower_witness::{Bill, Reply};
+use halfpower_record::CpuTimes;
+use halfpower_witness::Reply;
 
 /// A command line without the program's name, one word a line.
 pub(crate) fn command_line(bytes: &[u8]) {
@@ -32,10 +32,9 @@ pub(crate) fn witness_replies(bytes: &[u8]) {
         let Some(reply) = Reply::read(line) else { continue };
         let written = serde_json::to_vec(&reply).expect("a reply is plain data");
         assert_eq!(Reply::read(&written).as_ref(), Some(&reply));
-        if let Some(Bill { span_ns, machine, processes, disks, .. }) = reply.bill().cloned() {
-            let end = FarEnd { span_ns, machine, processes, disks, ..FarEnd::default() };
-            let _ = (end.machine_ns(CpuTimes::busy_ns), end.processes_ns());
-            assert!(end.busiest_disk().is_none_or(|(_, share)| (0.0..=1.0).contains(&share)));
+        if let Some(bill) = reply.bill() {
+            let _ = (bill.machine_ns(CpuTimes::busy_ns), bill.processes_ns());
+            assert!(bill.busiest_disk().is_none_or(|(_, share)| (0.0..=1.0).contains(&share)));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! over computers, `cpu.span_ns` too: shares of it are means over the computers.
 
 use halfpower_record::{
-    ByDirection, Cpu, CpuTimes, LaneRecord, LaneSide, Latency, Noise, Record, Series, Soaker, Trims,
+    ByDirection, Cpu, CpuTimes, LaneRecord, LaneSide, Latency, Noise, Record, Series, Soaker, Tcp, Trims,
 };
 
 /// Both together, but for the length of the window.
@@ -36,6 +36,10 @@ pub(crate) fn records(mut own: Record, other: Record) -> Record {
         harness_ns_per_io: own.harness_ns_per_io.max(other.harness_ns_per_io),
         cached_bytes: own.cached_bytes.zip(other.cached_bytes).map(|(own, other)| own + other),
         noise: noise(own.noise, other.noise),
+        client_ns_per_io: both(own.client_ns_per_io, other.client_ns_per_io, |own, other| {
+            1.0 / (1.0 / own + 1.0 / other)
+        }),
+        tcp: both(own.tcp, other.tcp, |own, other| Box::new(tcp(*own, *other))),
         far_end: own.far_end.or(other.far_end),
         anatomy: own.anatomy.or(other.anatomy),
         ..own
@@ -97,6 +101,27 @@ fn cpu(own: Cpu, other: Cpu) -> Cpu {
         system_ns: own.system_ns + other.system_ns,
         machine,
         soaker,
+    }
+}
+
+/// The connections of both.
+fn tcp(own: Tcp, other: Tcp) -> Tcp {
+    let connections = [own.connections as f64, other.connections as f64];
+    let mean = |of: fn(&Tcp) -> u64| weighted([of(&own) as f64, of(&other) as f64], connections) as u64;
+    let least = [own.least_round_trip_ns, other.least_round_trip_ns];
+    Tcp {
+        connections: own.connections + other.connections,
+        round_trip_ns: mean(|tcp| tcp.round_trip_ns),
+        least_round_trip_ns: least.into_iter().filter(|ns| *ns > 0).min().unwrap_or(0),
+        congestion_window_bytes: own.congestion_window_bytes + other.congestion_window_bytes,
+        peer_window_bytes: both(own.peer_window_bytes, other.peer_window_bytes, |own, other| own + other),
+        own_window_bytes: own.own_window_bytes + other.own_window_bytes,
+        sent_bytes: own.sent_bytes + other.sent_bytes,
+        received_bytes: own.received_bytes + other.received_bytes,
+        sent_segments: own.sent_segments + other.sent_segments,
+        retransmitted_segments: own.retransmitted_segments + other.retransmitted_segments,
+        delivery_bytes_per_s: own.delivery_bytes_per_s + other.delivery_bytes_per_s,
+        window_limited_ns: mean(|tcp| tcp.window_limited_ns),
     }
 }
 

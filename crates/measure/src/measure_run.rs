@@ -69,6 +69,7 @@ fn measure_in_pass(
     let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
     backend.admits(&run.workload)?;
     let harness_ns_per_io = backend.harness_ns_per_io(run.workload.iodepth);
+    let client_ns_per_io = backend.client_ns_per_io(&run.workload);
     let prepared = backend.prepare(run, stop)?;
     let mut account = backend.account(pass)?;
     let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
@@ -111,8 +112,10 @@ fn measure_in_pass(
         lanes,
         series: sum.series,
         harness_ns_per_io,
+        client_ns_per_io,
         cached_bytes,
         noise: spent.noise,
+        tcp: spent.tcp,
         far_end: spent.far_end,
         hosts: Vec::new(),
         anatomy: spent.anatomy,

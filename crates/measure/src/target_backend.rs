@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{Engine, Errno};
-use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record};
+use halfpower_record::{Anatomy, Cpu, Environment, FarEnd, LaneRecord, LaneRole, Noise, Record, Tcp};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
@@ -64,6 +64,8 @@ pub struct Spent {
     pub cpu: Cpu,
     /// Who else was there.
     pub noise: Noise,
+    /// What TCP did below the requests, where our own connections took part.
+    pub tcp: Option<Box<Tcp>>,
     /// What the far end spent, where a witness there tells.
     pub far_end: Option<Box<FarEnd>>,
     /// What was learnt meanwhile, for the environment's notes.
@@ -143,6 +145,11 @@ pub trait TargetBackend {
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError>;
     /// What the null engine takes a request at this depth, in nanoseconds.
     fn harness_ns_per_io(&mut self, depth: u32) -> f64;
+    /// What one lane of `workload` takes between two requests where only our own client and loopback stand in the way, in
+    /// nanoseconds; `None` where no client of ours takes part.
+    fn client_ns_per_io(&mut self, _workload: &Workload) -> Option<f64> {
+        None
+    }
     /// The target's own clock, in nanoseconds from an instant of its own; what the budget is counted in.
     fn clock_ns(&self) -> u64;
     /// Unix time in milliseconds; 0 in virtual time.

@@ -81,6 +81,10 @@ impl TargetBackend for WitnessedTarget {
         self.target.harness_ns_per_io(depth)
     }
 
+    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
+        self.target.client_ns_per_io(workload)
+    }
+
     fn clock_ns(&self) -> u64 {
         self.target.clock_ns()
     }

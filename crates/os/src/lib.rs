@@ -34,6 +34,7 @@ mod shared_file;
 #[cfg(test)]
 mod skip;
 pub mod switched;
+pub mod tcp;
 pub mod trace;
 mod transfer;
 

@@ -65,8 +65,17 @@ pub(crate) struct Group {
 
 /// The limits on each device that has some.
 pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Limits> {
+    limits_of(root, mounts, memberships(root))
+}
+
+/// The same for the members of these groups, all together.
+pub(crate) fn limits_of(
+    root: &Root,
+    mounts: &[Mount],
+    groups: impl IntoIterator<Item = (String, String)>,
+) -> BTreeMap<DeviceNumber, Limits> {
     let mut limits = BTreeMap::new();
-    for (controllers, path) in memberships(root) {
+    for (controllers, path) in groups {
         if controllers.is_empty() {
             second_version(root, mounts, &path, &mut limits);
         } else if controllers.split(',').any(|controller| controller == "blkio") {
@@ -78,7 +87,12 @@ pub(crate) fn limits(root: &Root, mounts: &[Mount]) -> BTreeMap<DeviceNumber, Li
 
 /// The controllers and the path of each hierarchy that this process is in; version 2 names no controllers.
 pub(crate) fn memberships(root: &Root) -> Vec<(String, String)> {
-    let text = root.text("proc/self/cgroup").unwrap_or_default();
+    memberships_of(root, "self")
+}
+
+/// The same of any process, by its number.
+pub(crate) fn memberships_of(root: &Root, process: &str) -> Vec<(String, String)> {
+    let text = root.text(format!("proc/{process}/cgroup")).unwrap_or_default();
     let of_line = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
         Some((parts.next()?.to_string(), parts.next()?.to_string()))

@@ -102,7 +102,7 @@ pub const COLUMNS: &[Column] = &[
     real("soaker_baseline_share", |r| {
         r.cpu.soaker.as_ref().map_or(Value::Null, |soaker| Value::Real(soaker.baseline_share))
     }),
-    integer("far_end_span_ns", |r| far_end(r, |end| whole(end.span_ns))),
+    integer("far_end_span_ns", |r| far_end(r, |end| whole(end.bill.span_ns))),
     integer("far_end_busy_ns", |r| far_machine(r, CpuTimes::busy_ns)),
     integer("far_end_user_ns", |r| far_machine(r, |cpu| cpu.user_ns)),
     integer("far_end_system_ns", |r| far_machine(r, |cpu| cpu.system_ns)),
@@ -111,26 +111,29 @@ pub const COLUMNS: &[Column] = &[
     integer("far_end_steal_ns", |r| far_machine(r, |cpu| cpu.steal_ns)),
     integer("far_end_idle_ns", |r| far_machine(r, |cpu| cpu.idle_ns)),
     integer("far_end_soaker_lost_ns", |r| {
-        far_end(r, |end| end.soaker.as_ref().map_or(Value::Null, |soaker| whole(soaker.lost_ns)))
+        far_end(r, |end| end.bill.soaker.as_ref().map_or(Value::Null, |soaker| whole(soaker.lost_ns)))
     }),
-    integer("far_end_processes_ns", |r| far_end(r, |end| end.processes_ns().map_or(Value::Null, whole))),
-    integer("far_end_read_bytes", |r| far_sum(r, |end| end.disks.iter().map(|disk| disk.read_bytes).collect())),
-    integer("far_end_written_bytes", |r| far_sum(r, |end| end.disks.iter().map(|disk| disk.written_bytes).collect())),
+    integer("far_end_processes_ns", |r| far_end(r, |end| end.bill.processes_ns().map_or(Value::Null, whole))),
+    integer("far_end_read_bytes", |r| far_sum(r, |end| end.bill.disks.iter().map(|disk| disk.read_bytes).collect())),
+    integer("far_end_written_bytes", |r| {
+        far_sum(r, |end| end.bill.disks.iter().map(|disk| disk.written_bytes).collect())
+    }),
     text("far_end_busiest_disk", |r| {
-        far_end(r, |end| end.busiest_disk().map_or(Value::Null, |(disk, _)| word(&disk.name)))
+        far_end(r, |end| end.bill.busiest_disk().map_or(Value::Null, |(disk, _)| word(&disk.name)))
     }),
     real("far_end_busiest_disk_share", |r| {
-        far_end(r, |end| end.busiest_disk().map_or(Value::Null, |(_, share)| Value::Real(share)))
+        far_end(r, |end| end.bill.busiest_disk().map_or(Value::Null, |(_, share)| Value::Real(share)))
     }),
     integer("far_end_received_bytes", |r| {
-        far_sum(r, |end| end.interfaces.iter().map(|interface| interface.received_bytes).collect())
+        far_sum(r, |end| end.bill.interfaces.iter().map(|interface| interface.received_bytes).collect())
     }),
     integer("far_end_sent_bytes", |r| {
-        far_sum(r, |end| end.interfaces.iter().map(|interface| interface.sent_bytes).collect())
+        far_sum(r, |end| end.bill.interfaces.iter().map(|interface| interface.sent_bytes).collect())
     }),
     integer("far_end_clock_offset_ns", |r| far_end(r, |end| Value::Integer(end.clock_offset_ns))),
     integer("far_end_clock_offset_reach_ns", |r| far_end(r, |end| whole(end.clock_offset_reach_ns))),
     real("harness_ns_per_io", |r| of_ours(r, || Value::Real(r.harness_ns_per_io))),
+    real("client_ns_per_io", |r| r.client_ns_per_io.map_or(Value::Null, Value::Real)),
 ];
 
 /// The column that a study file of any layout calls `name`; `None` where this release does not know it.
@@ -193,7 +196,7 @@ fn far_end(record: &Record, figure: fn(&FarEnd) -> Value) -> Value {
 }
 
 fn far_machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
-    record.far_end.as_ref().map_or(Value::Null, |end| whole(end.machine_ns(part)))
+    record.far_end.as_ref().map_or(Value::Null, |end| whole(end.bill.machine_ns(part)))
 }
 
 fn far_sum(record: &Record, parts: fn(&FarEnd) -> Vec<u64>) -> Value {

@@ -9,6 +9,18 @@ use crate::{CpuTimes, Machine, Noise, Soaker};
 /// own clock.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FarEnd {
+    /// What its machine spent.
+    #[serde(flatten)]
+    pub bill: FarBill,
+    /// Its Unix clock less ours, in nanoseconds.
+    pub clock_offset_ns: i64,
+    /// The offset is known to this, plus or minus: half of the shortest round trip.
+    pub clock_offset_reach_ns: u64,
+}
+
+/// What the machine at the far end spent over a window, as a witness there tells it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FarBill {
     /// Length of this account: the run's own, and the ways of the messages that begin and end it.
     pub span_ns: u64,
     /// What its machine spent, for each processor; whole ticks, so coarse.
@@ -23,10 +35,6 @@ pub struct FarEnd {
     pub interfaces: Vec<InterfaceUse>,
     /// Who else was there.
     pub noise: Noise,
-    /// Its Unix clock less ours, in nanoseconds.
-    pub clock_offset_ns: i64,
-    /// The offset is known to this, plus or minus: half of the shortest round trip.
-    pub clock_offset_reach_ns: u64,
 }
 
 /// Processor time that all processes of one name were charged.
@@ -51,6 +59,20 @@ pub struct DiskUse {
     pub written_bytes: u64,
     /// Time with at least one request in flight, which the kernel counts in milliseconds.
     pub busy_ns: u64,
+    /// What control groups let the server's processes move on it; `None` where nothing is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<DiskLimit>>,
+}
+
+/// What control groups let processes move on a block device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DiskLimit {
+    /// Bytes a second read; `None` where that is not limited.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes a second written, likewise.
+    pub write_bytes_per_s: Option<u64>,
+    /// Which file of which group says so; of the tighter one where there are both.
+    pub group: String,
 }
 
 /// What a network interface moved, with all headers.
@@ -82,7 +104,7 @@ pub struct FarEndMachine {
     pub idle_cores_here: Option<f64>,
 }
 
-impl FarEnd {
+impl FarBill {
     /// Time of all its processors of one kind.
     pub fn machine_ns(&self, of: fn(&CpuTimes) -> u64) -> u64 {
         self.machine.iter().map(of).fold(0, u64::saturating_add)

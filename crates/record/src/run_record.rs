@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin,
-    Soaker, Trims,
+    Soaker, Tcp, Trims,
 };
 
 /// One run: what was asked, and what it gave.
@@ -71,11 +71,18 @@ pub struct Record {
     pub series: Series,
     /// What the null engine takes a request on this machine: the harness's own share of each latency and cost.
     pub harness_ns_per_io: f64,
+    /// What one lane takes between two requests like these of a server in this process that answers from memory, over
+    /// loopback, with as many connections: our client's own ceiling. `None` where no client of ours took part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_ns_per_io: Option<f64>,
     /// Bytes of the span in the page cache when the window opened; `None` where that cannot be told.
     pub cached_bytes: Option<u64>,
     /// Who else was there.
     #[serde(default)]
     pub noise: Noise,
+    /// What TCP did below the requests; `None` where none of our connections took part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Box<Tcp>>,
     /// What the far end spent; `None` without a witness there, and where it did not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Box<FarEnd>>,
@@ -169,6 +176,12 @@ impl Record {
         if self.elapsed_ns == 0 { 0.0 } else { self.bytes as f64 * 1e3 / self.elapsed_ns as f64 }
     }
 
+    /// What our own client could reach at best, all its lanes together, in decimal MB/s; `None` where that is not known.
+    pub fn client_mbps(&self) -> Option<f64> {
+        let ns = self.client_ns_per_io.filter(|ns| *ns > 0.0)?;
+        Some(f64::from(self.run.workload.threads) * self.request_bytes() * 1e3 / ns)
+    }
+
     /// Requests a second, 0 for a window of no length.
     pub fn iops(&self) -> f64 {
         if self.elapsed_ns == 0 { 0.0 } else { self.ios as f64 * 1e9 / self.elapsed_ns as f64 }
@@ -196,7 +209,7 @@ impl Record {
 
     /// The far end's soaker's account of this pass, brought to `ios` requests of the same kind; `None` without one.
     pub fn far_soaker_for(&self, ios: u64) -> Option<Soaker> {
-        let soaker = self.far_end.as_ref()?.soaker.clone();
+        let soaker = self.far_end.as_ref()?.bill.soaker.clone();
         Cpu { soaker, ios: self.cpu.ios, ..Cpu::default() }.soaker_for(ios)
     }
 

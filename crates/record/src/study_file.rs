@@ -337,11 +337,13 @@ impl StudyFile {
 /// JSON has no word for infinity: such a record could be written and never read again.
 fn numbers_only(record: &Record) -> Result<(), RecordError> {
     let share = record.cpu.soaker.as_ref().map_or(0.0, |soaker| soaker.baseline_share);
-    let far_share = record.far_end.as_ref().and_then(|end| end.soaker.as_ref()).map_or(0.0, |of| of.baseline_share);
+    let far_share =
+        record.far_end.as_ref().and_then(|end| end.bill.soaker.as_ref()).map_or(0.0, |of| of.baseline_share);
     let figures = [
         ("the far end's soaker's baseline", far_share),
         ("the achieved depth", record.achieved_depth),
         ("the harness's share", record.harness_ns_per_io),
+        ("our client's time", record.client_ns_per_io.unwrap_or(0.0)),
         ("the soaker's baseline", share),
     ];
     match figures.iter().find(|(_, value)| !value.is_finite()) {

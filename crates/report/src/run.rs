@@ -1,6 +1,7 @@
 //! Tells what one run gave, as a block of text for people.
 
 mod far_end;
+mod share;
 
 use std::io::{self, Write};
 
@@ -82,6 +83,7 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     row(out, "machine", &machine(record))?;
     hosts(record).iter().try_for_each(|words| row(out, "hosts", words))?;
     far_end::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
+    share::rows(record).iter().try_for_each(|(name, words)| row(out, name, words))?;
     row(out, "errors", &errors(record))?;
     if workload.options.verify {
         row(out, "verified", &verified(record))?;

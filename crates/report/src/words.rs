@@ -12,6 +12,7 @@ pub(crate) mod first_screen;
 pub(crate) mod fleet;
 pub(crate) mod issuing;
 pub(crate) mod levels;
+pub(crate) mod network;
 pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod subject;

@@ -14,11 +14,13 @@ mod nfs;
 mod outbox;
 mod pipeline;
 mod protocol;
+mod rehearsal;
 mod share;
 mod smb;
 
 pub use credentials::{Credentials, CredentialsError};
 pub use error::ShareError;
-pub use pipeline::{Pipeline, wait};
+pub use pipeline::{LaneOptions, Pipeline, PipelineSource, wait};
 pub use protocol::{Done, Limits, Op, Order, SlotBytes};
-pub use share::{Access, LaneOptions, Share};
+pub use rehearsal::Rehearsal;
+pub use share::{Access, Share};

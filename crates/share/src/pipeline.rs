@@ -14,6 +14,26 @@ use crate::protocol::{Done, Op, Opened, Order, Outcome, Protocol, SlotBytes};
 /// Making durable what a server holds in memory may take as many times as long as an answer.
 const FLUSH_TIMES: u32 = 10;
 
+/// What a pipeline is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneOptions {
+    /// Whether each write is on the server's disk before it is done: SMB's write-through flag, NFS's FILE_SYNC.
+    pub durable: bool,
+    /// Requests that it may carry, counted from slot 0.
+    pub slots: u32,
+    /// Bytes of each.
+    pub slot_bytes: u32,
+}
+
+/// Where connections come from on which requests can be in flight.
+pub trait PipelineSource {
+    /// A connection of its own.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline>;
+}
+
 /// Requests in flight on one connection to one file.
 pub struct Pipeline {
     channel: Channel,

@@ -111,6 +111,39 @@ pub(crate) trait Seal {
     fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
 }
 
+/// What a request asks for, beside the answer's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// Bytes that the answer carries.
+    pub carried: usize,
+    /// Zeros after them.
+    pub padding: usize,
+}
+
+/// A server's side of one protocol: answers from memory.
+pub(crate) trait Answers: Send {
+    /// The bytes of a request from the four before it.
+    fn length(&self, mark: u32) -> usize;
+    /// The four bytes before an answer of this many bytes.
+    fn mark(&self, length: usize) -> u32;
+    /// So many bytes of a request tell all that matters; `None` where it has to be taken whole.
+    fn head_bytes(&self) -> Option<usize>;
+    /// Makes a request plain that was taken whole.
+    ///
+    /// # Errors
+    /// Where it is none of the client's.
+    fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
+    /// Appends the answer to `out`, but for what it carries; `None` where there is none.
+    fn answer(&mut self, request: &[u8], out: &mut Vec<u8>) -> Option<Asked>;
+    /// Whether answers are changed as a whole before they go out.
+    fn seals(&self) -> bool;
+    /// Changes one.
+    ///
+    /// # Errors
+    /// Where that fails.
+    fn close(&mut self, message: &mut Vec<u8>) -> Result<(), String>;
+}
+
 /// What a pipeline is opened with, once the server knows the file.
 pub(crate) struct Opened {
     pub channel: Channel,

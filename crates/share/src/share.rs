@@ -1,8 +1,9 @@
 //! Connects to a share, whichever protocol it speaks, and opens a file of our own in it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use halfpower_spec::{ShareAddress, ShareProtocol};
@@ -10,8 +11,9 @@ use halfpower_spec::{ShareAddress, ShareProtocol};
 use crate::channel::Peer;
 use crate::credentials::Credentials;
 use crate::nfs::{NfsFile, NfsShare};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Limits, Outcome};
+use crate::rehearsal::Rehearsal;
 use crate::smb::{SmbFile, SmbShare};
 
 /// How often a name that is taken is replaced by another.
@@ -26,17 +28,6 @@ pub struct Access {
     pub timeout: Duration,
 }
 
-/// What a pipeline is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaneOptions {
-    /// Whether each write is on the server's disk before it is done: SMB's write-through flag, NFS's FILE_SYNC.
-    pub durable: bool,
-    /// Requests that it may carry, counted from slot 0.
-    pub slots: u32,
-    /// Bytes of each.
-    pub slot_bytes: u32,
-}
-
 /// A share with a file of our own in it, which is removed when this is dropped.
 pub struct Share {
     kind: Kind,
@@ -44,6 +35,8 @@ pub struct Share {
     address: Arc<str>,
     /// Where the server is.
     server: Option<SocketAddr>,
+    /// The sockets of pipelines that were opened since they were taken last.
+    connections: Mutex<Vec<OwnedFd>>,
 }
 
 enum Kind {
@@ -77,7 +70,7 @@ impl Share {
                 Kind::Nfs(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
             }
         };
-        Ok(Self { kind, address: name, server })
+        Ok(Self { kind, address: name, server, connections: Mutex::default() })
     }
 
     /// How errors call it: its address without a user.
@@ -117,16 +110,32 @@ impl Share {
         }
     }
 
-    /// A connection of its own on which requests for the file can be in flight.
-    ///
-    /// # Errors
-    /// Where the server takes no further one.
-    pub fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline> {
+    /// The sockets of all pipelines that were opened since this was asked last, to be looked at; each stays open for as long
+    /// as its pipeline or what is given here.
+    pub fn take_connections(&self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.connections.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A server in this process that answers as this one does, from memory.
+    pub fn rehearsal(&self) -> Rehearsal {
+        match &self.kind {
+            Kind::Smb(both) => Rehearsal::new(ShareProtocol::Smb, both.1.seal),
+            Kind::Nfs(_) => Rehearsal::plain(ShareProtocol::Nfs),
+        }
+    }
+}
+
+impl PipelineSource for Share {
+    fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline> {
         let LaneOptions { durable, slots, slot_bytes } = options;
         let opened = match &self.kind {
             Kind::Smb(both) => both.1.open(&both.0, durable, slots)?,
             Kind::Nfs(both) => both.1.open(&both.0, durable, slots)?,
         };
+        // Without it the run goes on, and nothing is told of its connection.
+        if let Ok(socket) = opened.channel.stream.try_clone() {
+            self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(socket.into());
+        }
         Pipeline::new(opened, slots, slot_bytes)
     }
 }

@@ -2,12 +2,15 @@
 
 mod file;
 mod head;
+mod rehearsal;
 mod requests;
 mod seal;
 mod session;
 mod status;
 
 pub(crate) use file::{SmbFile, SmbShare};
+pub(crate) use rehearsal::rehearse;
+pub(crate) use seal::SealKind;
 
 /// A number that nobody else has.
 pub(crate) fn random() -> u64 {

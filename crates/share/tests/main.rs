@@ -1,5 +1,10 @@
-//! Tests of the clients of file servers, against a server in memory.
+//! Tests of the clients of file servers, against servers in memory.
 
+mod carrying;
 mod garbage;
+mod garbled;
 mod memory_nfs;
+mod memory_smb;
 mod nfs;
+mod rehearsal;
+mod smb;

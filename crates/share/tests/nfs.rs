@@ -3,22 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use halfpower_share::{Access, Credentials, Done, LaneOptions, Op, Order, Pipeline, Share, SlotBytes, wait};
+use halfpower_share::{Access, Credentials, Op, PipelineSource, Share};
 use halfpower_spec::{ShareAddress, Target};
 
+use crate::carrying::{Slots, carry, lane, orders};
 use crate::memory_nfs::{MemoryNfs, Mood};
-
-struct Slots(Vec<Vec<u8>>);
-
-impl SlotBytes for Slots {
-    fn incoming(&mut self, slot: u32) -> &mut [u8] {
-        &mut self.0[slot as usize]
-    }
-
-    fn outgoing(&self, slot: u32) -> &[u8] {
-        &self.0[slot as usize]
-    }
-}
 
 fn address(server: &MemoryNfs) -> ShareAddress {
     match Target::parse(&server.address(), |_| Err(std::io::Error::other("none"))) {
@@ -30,29 +19,6 @@ fn address(server: &MemoryNfs) -> ShareAddress {
 fn connect(server: &MemoryNfs) -> Share {
     let access = Access { credentials: Credentials::default(), timeout: Duration::from_millis(700) };
     Share::connect(&address(server), &access).unwrap()
-}
-
-fn carry(pipeline: &mut Pipeline, slots: &mut Slots, orders: &[Order]) -> Result<Vec<Done>, String> {
-    orders.iter().for_each(|order| pipeline.order(*order));
-    let mut done = Vec::new();
-    while done.len() < orders.len() {
-        pipeline.advance(slots, &mut done).map_err(|error| error.to_string())?;
-        if done.len() < orders.len() {
-            wait(std::slice::from_ref(pipeline), None).unwrap();
-            pipeline.check_silence().map_err(|error| error.to_string())?;
-        }
-    }
-    done.sort_by_key(|done| done.slot);
-    Ok(done)
-}
-
-fn orders(op: Op, count: u32, length: u32, from: u64) -> Vec<Order> {
-    let offset = |slot: u32| from + u64::from(slot) * u64::from(length);
-    (0..count).map(|slot| Order { slot, op, offset: offset(slot), length }).collect()
-}
-
-fn lane(durable: bool, slots: u32, slot_bytes: u32) -> LaneOptions {
-    LaneOptions { durable, slots, slot_bytes }
 }
 
 #[test]

@@ -50,6 +50,8 @@ words! {
     Credit = "credit",
     /// One host, two, all at once: what each further one brings.
     Hosts = "hosts",
+    /// What a share gives by block size, depth and connections, and what it costs at both ends.
+    Network = "network",
 }
 
 impl Experiment {
@@ -93,6 +95,9 @@ pub struct Question {
     pub cache: Vec<Cache>,
     /// Submitting threads of every cell.
     pub threads: u32,
+    /// Connections to a file server that the requests of each thread are shared out to.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub connections: u32,
     /// How requests are issued.
     pub engine: EngineName,
     /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
@@ -122,6 +127,15 @@ pub struct Question {
     pub price: Option<f64>,
 }
 
+/// As studies had it before there was a choice.
+fn one() -> u32 {
+    1
+}
+
+fn is_one(connections: &u32) -> bool {
+    *connections == 1
+}
+
 impl Question {
     /// The default question about `target`: both experiments, every axis, two minutes.
     pub fn about(target: impl Into<String>) -> Self {
@@ -133,6 +147,7 @@ impl Question {
             iodepth: vec![1, 2, 4, 8, 16, 32],
             cache: vec![Cache::Device, Cache::Both],
             threads: 1,
+            connections: 1,
             engine: EngineName::Auto,
             issuing: None,
             size: None,

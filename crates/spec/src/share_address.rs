@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::ParseError;
+use crate::{EngineName, ParseError};
 
 /// How a file server is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShareProtocol {
     /// SMB 2 and 3: Windows, Samba, most NAS.
     Smb,
@@ -27,6 +27,14 @@ impl ShareProtocol {
         match self {
             Self::Smb => "SMB",
             Self::Nfs => "NFSv3",
+        }
+    }
+
+    /// The engine that speaks it.
+    pub fn engine(self) -> EngineName {
+        match self {
+            Self::Smb => EngineName::Smb,
+            Self::Nfs => EngineName::Nfs,
         }
     }
 

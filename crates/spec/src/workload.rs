@@ -129,9 +129,10 @@ pub struct Run {
 
 impl Run {
     /// Whether it belongs to the walks of block size and depth (`sequential`, `random`, or no experiment) and has no
-    /// options.
+    /// options beside the connections, which all walks of a study have in common.
     pub fn walks(&self) -> bool {
-        self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && self.workload.options.is_default()
+        let options = WorkloadOptions { connections: 1, ..self.workload.options };
+        self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && options.is_default()
     }
 }
 

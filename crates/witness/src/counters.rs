@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use halfpower_os::processor::{self, Times};
-use halfpower_record::CpuTimes;
+use halfpower_probe::{Root, process_limits};
+use halfpower_record::{CpuTimes, FarBill};
 
 use crate::disks::{self, Disks};
 use crate::interfaces::{self, Interfaces};
-use crate::message::Bill;
 use crate::noise::{NoiseProbe, NoiseSnapshot};
 use crate::processes::{self, Processes};
 
@@ -36,13 +36,13 @@ impl Counters {
     }
 
     /// What was spent from here to `now`, without a soaker.
-    pub(crate) fn bill(&self, names: &[String], now: &Self) -> Bill {
-        Bill {
+    pub(crate) fn bill(&self, names: &[String], now: &Self) -> FarBill {
+        FarBill {
             span_ns: now.at.duration_since(self.at).as_nanos() as u64,
             machine: processors_since(&now.machine, &self.machine),
             soaker: None,
             processes: processes::between(names, &self.processes, &now.processes),
-            disks: disks::between(&self.disks, &now.disks),
+            disks: disks::between(&self.disks, &now.disks, &process_limits(&Root::live(), processes::numbers(names))),
             interfaces: interfaces::between(&self.interfaces, &now.interfaces),
             noise: NoiseProbe::of(&[]).between(&self.noise, &now.noise),
         }

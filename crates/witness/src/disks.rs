@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use halfpower_record::DiskUse;
+use halfpower_probe::DeviceNumber;
+use halfpower_record::{DiskLimit, DiskUse};
 
 use crate::noise::SECTOR_BYTES;
 
 /// The counters of one device since it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DiskCounters {
+    number: DeviceNumber,
     sectors_read: u64,
     sectors_written: u64,
     busy_ms: u64,
@@ -28,17 +30,20 @@ pub(crate) fn read() -> Disks {
 /// Fields as in the kernel's Documentation/admin-guide/iostats.rst, after major, minor and name.
 fn parse(text: &str) -> Disks {
     let device = |line: &str| {
-        let mut words = line.split_whitespace().skip(2);
+        let mut words = line.split_whitespace();
+        let mut part = || words.next()?.parse::<u32>().ok();
+        let number = DeviceNumber { major: part()?, minor: part()? };
         let name = words.next()?.to_string();
         let fields: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
         let (sectors_read, sectors_written, busy_ms) = (*fields.get(2)?, *fields.get(6)?, *fields.get(9)?);
-        Some((name, DiskCounters { sectors_read, sectors_written, busy_ms }))
+        Some((name, DiskCounters { number, sectors_read, sectors_written, busy_ms }))
     };
     text.lines().filter_map(device).collect()
 }
 
 /// What the devices did between two readings; those that did nothing, or were not there before, are left out.
-pub(crate) fn between(then: &Disks, now: &Disks) -> Vec<DiskUse> {
+/// `limits` are those that bind the server's processes.
+pub(crate) fn between(then: &Disks, now: &Disks, limits: &BTreeMap<DeviceNumber, DiskLimit>) -> Vec<DiskUse> {
     let used = |(name, now): (&String, &DiskCounters)| {
         let then = then.get(name)?;
         let bytes = |now: u64, then: u64| now.saturating_sub(then).saturating_mul(SECTOR_BYTES);
@@ -47,6 +52,7 @@ pub(crate) fn between(then: &Disks, now: &Disks) -> Vec<DiskUse> {
             read_bytes: bytes(now.sectors_read, then.sectors_read),
             written_bytes: bytes(now.sectors_written, then.sectors_written),
             busy_ns: now.busy_ms.saturating_sub(then.busy_ms).saturating_mul(1_000_000),
+            limit: limits.get(&now.number).cloned().map(Box::new),
         };
         (now != then).then_some(used)
     };
@@ -62,10 +68,13 @@ mod tests {
         let then =
             parse("   8       0 sda 10 0 100 5 20 0 200 6 0 7 8\n 254 0 vda 1 0 8 0 0 0 0 0 0 1 1 0 0 0 0\nodd 1\n");
         let now = parse("   8       0 sda 11 0 108 5 22 0 232 6 0 57 8\n 254 0 vda 1 0 8 0 0 0 0 0 0 1 1 0 0 0 0\n");
-        let disks = between(&then, &now);
-        let sda = DiskUse { name: "sda".into(), read_bytes: 8 * 512, written_bytes: 32 * 512, busy_ns: 50_000_000 };
-        assert_eq!(disks, [sda], "a disk at rest is left out");
-        assert!(between(&Disks::new(), &now).is_empty(), "nothing is known of what was not there before");
+        let limit = DiskLimit { read_bytes_per_s: Some(30_000_000), ..DiskLimit::default() };
+        let limits = BTreeMap::from([(DeviceNumber { major: 8, minor: 0 }, limit.clone())]);
+        let (read_bytes, written_bytes) = (8 * 512, 32 * 512);
+        let limit = Some(Box::new(limit));
+        let sda = DiskUse { name: "sda".into(), read_bytes, written_bytes, busy_ns: 50_000_000, limit };
+        assert_eq!(between(&then, &now, &limits), [sda], "a disk at rest is left out");
+        assert!(between(&Disks::new(), &now, &limits).is_empty(), "nothing is known of what was not there before");
     }
 
     #[test]

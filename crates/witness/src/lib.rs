@@ -19,7 +19,7 @@ mod witness;
 pub use clock_offset::ClockOffset;
 pub use counters::processors_since;
 pub use error::WitnessError;
-pub use message::{Bill, Greeting, PROTOCOL, Reply};
+pub use message::{Greeting, PROTOCOL, Reply};
 pub use noise::{NoiseProbe, NoiseSnapshot};
 pub use server::serve;
 pub use soaking::Soaking;

@@ -3,7 +3,7 @@
 //! A request is `{"id":1,"do":"hello"}`; its reply has the same `id` and one more key, which names what it holds. Whoever
 //! asks numbers the requests upwards, so that a late reply is known for what it is.
 
-use halfpower_record::{CpuTimes, DiskUse, InterfaceUse, Machine, Noise, ProcessTime, Soaker};
+use halfpower_record::{FarBill, Machine};
 use serde::{Deserialize, Serialize};
 
 /// Version of the requests and replies; both ends must speak the same.
@@ -66,7 +66,7 @@ pub(crate) enum Answer {
     Soaking(f64),
     /// The window has begun.
     Begun(bool),
-    Bill(Bill),
+    Bill(FarBill),
     /// Why the request could not be served.
     Error(String),
 }
@@ -84,25 +84,6 @@ pub struct Greeting {
     pub machine: Machine,
     /// Names of the processes whose time it tells.
     pub processes: Vec<String>,
-}
-
-/// What the machine spent over a window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Bill {
-    /// Length of the window in nanoseconds.
-    pub span_ns: u64,
-    /// Time of each processor by kind.
-    pub machine: Vec<CpuTimes>,
-    /// What the soaker lost, where it ran.
-    pub soaker: Option<Soaker>,
-    /// What processes of the wanted names were charged.
-    pub processes: Vec<ProcessTime>,
-    /// What block devices did.
-    pub disks: Vec<DiskUse>,
-    /// What interfaces moved.
-    pub interfaces: Vec<InterfaceUse>,
-    /// Who else was there.
-    pub noise: Noise,
 }
 
 /// The one thing that is read of every greeting, whatever its version is.
@@ -124,7 +105,7 @@ impl Reply {
         let reply: Self = serde_json::from_slice(line).ok()?;
         let is_sound = match &reply.answer {
             Answer::Greeting(greeting) => greeting.is_sound(),
-            Answer::Bill(bill) => bill.is_sound(),
+            Answer::Bill(bill) => is_sound(bill),
             Answer::Time(unix_ns) => i64::try_from(*unix_ns).is_ok(),
             Answer::Soaking(share) => (0.0..=1.0).contains(share),
             Answer::Begun(_) | Answer::Error(_) => true,
@@ -139,7 +120,7 @@ impl Reply {
     }
 
     /// What a bill holds; `None` for another reply.
-    pub fn bill(&self) -> Option<&Bill> {
+    pub fn bill(&self) -> Option<&FarBill> {
         match &self.answer {
             Answer::Bill(bill) => Some(bill),
             _ => None,
@@ -162,35 +143,40 @@ impl Greeting {
     }
 }
 
-impl Bill {
-    fn is_sound(&self) -> bool {
-        let Self { span_ns, machine, soaker, processes, disks, interfaces, noise } = self;
-        let of_machine = machine
-            .iter()
-            .flat_map(|cpu| [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns]);
-        let of_disks = disks.iter().flat_map(|disk| [disk.read_bytes, disk.written_bytes, disk.busy_ns]);
-        let of_processes = processes.iter().flat_map(|process| [process.processes, process.charged_ns]);
-        let of_interfaces = interfaces.iter().flat_map(|interface| [interface.received_bytes, interface.sent_bytes]);
-        let of_noise = [noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes].into_iter().flatten();
-        let of_soaker = soaker.iter().map(|soaker| soaker.lost_ns);
-        let mut figures = of_machine.chain(of_disks).chain(of_processes).chain(of_interfaces).chain(of_noise);
-        let names = disks.iter().map(|disk| &disk.name);
-        let names = names.chain(processes.iter().map(|process| &process.name));
-        let mut names = names.chain(interfaces.iter().map(|interface| &interface.name));
-        let entries = [machine.len(), disks.len(), processes.len(), interfaces.len()];
-        let shares = soaker.iter().map(|soaker| soaker.baseline_share).all(|share| (0.0..=1.0).contains(&share));
-        *span_ns <= MOST
-            && entries.into_iter().all(|count| count <= MOST_ENTRIES)
-            && figures.all(|figure| figure <= MOST)
-            && of_soaker.into_iter().all(|lost_ns| lost_ns <= MOST)
-            && names.all(|name| is_name(name))
-            && shares
-            && noise.cpu_mhz.is_none_or(|mhz| mhz.is_finite() && mhz >= 0.0)
-    }
+/// Whether its figures can be.
+fn is_sound(bill: &FarBill) -> bool {
+    let FarBill { span_ns, machine, soaker, processes, disks, interfaces, noise } = bill;
+    let of_machine = machine
+        .iter()
+        .flat_map(|cpu| [cpu.user_ns, cpu.system_ns, cpu.irq_ns, cpu.softirq_ns, cpu.steal_ns, cpu.idle_ns]);
+    let of_disks = disks.iter().flat_map(|disk| [disk.read_bytes, disk.written_bytes, disk.busy_ns]);
+    let of_processes = processes.iter().flat_map(|process| [process.processes, process.charged_ns]);
+    let of_interfaces = interfaces.iter().flat_map(|interface| [interface.received_bytes, interface.sent_bytes]);
+    let of_noise = [noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes].into_iter().flatten();
+    let limits = || disks.iter().filter_map(|disk| disk.limit.as_ref());
+    let of_limits = limits().flat_map(|limit| [limit.read_bytes_per_s, limit.write_bytes_per_s]).flatten();
+    let of_soaker = soaker.iter().map(|soaker| soaker.lost_ns);
+    let mut figures =
+        of_machine.chain(of_disks).chain(of_processes).chain(of_interfaces).chain(of_noise).chain(of_limits);
+    let names = disks.iter().map(|disk| &disk.name);
+    let names = names.chain(processes.iter().map(|process| &process.name));
+    let names = names.chain(limits().map(|limit| &limit.group));
+    let mut names = names.chain(interfaces.iter().map(|interface| &interface.name));
+    let entries = [machine.len(), disks.len(), processes.len(), interfaces.len()];
+    let shares = soaker.iter().map(|soaker| soaker.baseline_share).all(|share| (0.0..=1.0).contains(&share));
+    *span_ns <= MOST
+        && entries.into_iter().all(|count| count <= MOST_ENTRIES)
+        && figures.all(|figure| figure <= MOST)
+        && of_soaker.into_iter().all(|lost_ns| lost_ns <= MOST)
+        && names.all(|name| is_name(name))
+        && shares
+        && noise.cpu_mhz.is_none_or(|mhz| mhz.is_finite() && mhz >= 0.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use halfpower_record::{CpuTimes, DiskUse, Soaker};
+
     use super::*;
 
     #[test]
@@ -205,14 +191,14 @@ mod tests {
 
     #[test]
     fn figures_that_cannot_be_are_no_reply() {
-        let bill = Bill { machine: vec![CpuTimes { idle_ns: MOST, ..CpuTimes::default() }], ..Bill::default() };
+        let bill = FarBill { machine: vec![CpuTimes { idle_ns: MOST, ..CpuTimes::default() }], ..FarBill::default() };
         let line =
-            |bill: &Bill| serde_json::to_vec(&Reply { id: Some(1), answer: Answer::Bill(bill.clone()) }).unwrap();
+            |bill: &FarBill| serde_json::to_vec(&Reply { id: Some(1), answer: Answer::Bill(bill.clone()) }).unwrap();
         assert!(Reply::read(&line(&bill)).is_some());
-        let too_much = Bill { machine: vec![CpuTimes { idle_ns: MOST + 1, ..CpuTimes::default() }], ..bill.clone() };
+        let too_much = FarBill { machine: vec![CpuTimes { idle_ns: MOST + 1, ..CpuTimes::default() }], ..bill.clone() };
         let soaker = Some(Soaker { lost_ns: 1, baseline_share: 1.5 });
         let disks = vec![DiskUse { name: "sd\u{1b}[2Ja".to_string(), ..DiskUse::default() }];
-        for odd in [too_much, Bill { soaker, ..bill.clone() }, Bill { disks, ..bill }] {
+        for odd in [too_much, FarBill { soaker, ..bill.clone() }, FarBill { disks, ..bill }] {
             assert_eq!(Reply::read(&line(&odd)), None, "{odd:?}");
         }
         for odd in [&b"[]"[..], b"{}", br#"{"id":1}"#, br#"{"id":1,"time":-1}"#, br#"{"id":1,"soaking":2}"#, b"\xff"] {

@@ -12,14 +12,24 @@ const LONGEST_NAME: usize = 15;
 /// Name and processor time in nanoseconds of each process of a wanted name, by its number.
 pub(crate) type Processes = BTreeMap<u32, (String, u64)>;
 
+/// The numbers of the processes of these names that are there now; of all where none are named.
+pub(crate) fn numbers(names: &[String]) -> impl Iterator<Item = u32> {
+    let named = (!names.is_empty()).then(|| read(names).into_keys());
+    let all = names.is_empty().then(every_number);
+    named.into_iter().flatten().chain(all.into_iter().flatten())
+}
+
+fn every_number() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// The processes of these names that are there now.
 pub(crate) fn read(names: &[String]) -> Processes {
     if names.is_empty() {
         return Processes::new();
     }
     let wanted: Vec<&str> = names.iter().map(|name| cut(name)).collect();
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let process = |number: u32| {
         let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
         let name = name.trim_end_matches('\n');
@@ -27,7 +37,7 @@ pub(crate) fn read(names: &[String]) -> Processes {
         let charged_ns = wanted.contains(&name).then(|| charged_to_process_ns(number)).flatten()?;
         Some((number, (name.to_string(), charged_ns)))
     };
-    numbers.filter_map(process).collect()
+    every_number().filter_map(process).collect()
 }
 
 fn cut(name: &str) -> &str {

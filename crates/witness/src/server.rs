@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use halfpower_os::switched::boot_identity;
 use halfpower_probe::{Root, probe_machine};
-use halfpower_record::Soaker;
+use halfpower_record::{FarBill, Soaker};
 
 use crate::counters::Counters;
 use crate::lines::{self, Line};
-use crate::message::{Answer, Bill, Call, Greeting, PROTOCOL, Reply, Request};
+use crate::message::{Answer, Call, Greeting, PROTOCOL, Reply, Request};
 use crate::soaking::Soaking;
 
 /// Longer than any request.
@@ -85,11 +85,11 @@ impl Server<'_> {
         Answer::Begun(true)
     }
 
-    fn end(&mut self) -> Result<Bill, &'static str> {
+    fn end(&mut self) -> Result<FarBill, &'static str> {
         let begun = self.begun.take().ok_or("no window has begun")?;
         let soaker = self.soaking.take().map(|soaking| soaking.lost().0);
         let soaker = soaker.map(|of| Soaker { baseline_share: of.baseline_share.clamp(0.0, 1.0), ..of });
-        Ok(Bill { soaker, ..begun.bill(self.processes, &Counters::read(self.processes)) })
+        Ok(FarBill { soaker, ..begun.bill(self.processes, &Counters::read(self.processes)) })
     }
 }
 

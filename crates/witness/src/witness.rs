@@ -8,13 +8,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use halfpower_os::processor::{self, Times};
 use halfpower_os::switched::boot_identity;
-use halfpower_record::{CpuTimes, FarEnd, FarEndMachine};
+use halfpower_record::{CpuTimes, FarBill, FarEnd, FarEndMachine};
 
 use crate::ClockOffset;
 use crate::counters::processors_since;
 use crate::error::{WitnessError, shown};
 use crate::lines::{self, Line};
-use crate::message::{Answer, Bill, Call, Greeting, Reply, Request};
+use crate::message::{Answer, Call, Greeting, Reply, Request};
 
 /// Longer than any reply: 16,384 processors of 200 bytes.
 const LONGEST_REPLY: usize = 4 << 20;
@@ -132,19 +132,8 @@ impl Witness {
         }
         let bill = self.bill();
         let (bill, offset) = (self.heard(bill)?, self.offset?);
-        let Bill { span_ns, machine, soaker, processes, disks, interfaces, noise } = bill;
         let ClockOffset { offset_ns: clock_offset_ns, reach_ns: clock_offset_reach_ns } = offset;
-        Some(FarEnd {
-            span_ns,
-            machine,
-            soaker,
-            processes,
-            disks,
-            interfaces,
-            noise,
-            clock_offset_ns,
-            clock_offset_reach_ns,
-        })
+        Some(FarEnd { bill, clock_offset_ns, clock_offset_reach_ns })
     }
 
     /// What a reader should know of answers that did not come; each sentence is given once.
@@ -152,7 +141,7 @@ impl Witness {
         std::mem::take(&mut self.notes)
     }
 
-    fn bill(&mut self) -> Result<Bill, WitnessError> {
+    fn bill(&mut self) -> Result<FarBill, WitnessError> {
         match self.ask(Call::End, self.patience.reply)?.0 {
             Answer::Bill(bill) => Ok(bill),
             _ => Err(self.garbage(b"something else than a bill")),

@@ -113,6 +113,8 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         lanes: Vec::new(),
         series: Series { step_ns: 100_000_000, bytes: vec![(bytes_a_second / 10.0) as u64; 10] },
         harness_ns_per_io: 100.0,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),

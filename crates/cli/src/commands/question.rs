@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
-use halfpower_spec::{Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload};
+use halfpower_spec::{
+    Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload, WorkloadOptions,
+};
 
 use super::Purpose;
 use crate::args::QuestionArgs;
@@ -39,6 +41,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         iodepth: args.iodepth.clone(),
         cache: caches(args, &asked_target)?,
         threads: args.common.threads,
+        connections: args.common.connections,
         engine: args.common.engine,
         issuing: args.common.issuing(&asked_target),
         size: args.common.size,
@@ -175,6 +178,7 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
                     cache: *cache,
                     engine: question.engine,
                     issuing: question.issuing,
+                    options: WorkloadOptions { connections: question.connections, ..WorkloadOptions::default() },
                     ..Workload::default()
                 };
                 backend.admits(&workload)?;
@@ -199,6 +203,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.iodepth != usual.iodepth, format!("--iodepth {}", listed(&question.iodepth)));
     add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
     add(question.threads != usual.threads, format!("--threads {}", question.threads));
+    add(question.connections != usual.connections, format!("--connections {}", question.connections));
     add(question.engine != usual.engine, format!("--engine {}", question.engine));
     question.issuing.iter().for_each(|issuing| add(*issuing != Issuing::default(), issuing.to_string()));
     add(question.budget != usual.budget, format!("--budget {}", question.budget));

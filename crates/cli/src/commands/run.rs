@@ -87,7 +87,7 @@ pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &Atomic
         let beside_soaker = halfpower_measure::measure(backend.as_mut(), &Run { pass: Pass::Soaker, ..run }, stop)?;
         record.cpu.soaker = beside_soaker.cpu.soaker_for(record.cpu.ios);
         if let Some(far_end) = &mut record.far_end {
-            far_end.soaker = beside_soaker.far_soaker_for(record.cpu.ios);
+            far_end.bill.soaker = beside_soaker.far_soaker_for(record.cpu.ios);
         }
     }
     if let Some(file) = &mut file {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling, mean, median};
-use halfpower_record::FarEnd;
+use halfpower_analyse::{ExperimentCell, Interval, SharedBy, SharedCeiling, mean};
 use halfpower_spec::{Direction, Hosts, Pattern};
 
 use super::answer::{HostsAnswer, HostsScaling, HostsVerdict, SharedPart, TakenOver};
@@ -116,25 +115,22 @@ fn scaling(data: &ExperimentData, rows: &Rows, pattern: Pattern, rw: Direction) 
 
 /// Which part of the path stops so many hosts: what a witness at the far end saw of these runs.
 fn part(data: &ExperimentData, pattern: Pattern, rw: Direction, n: u32) -> SharedPart {
-    let places = &data.environment.hosts;
-    let computers: BTreeSet<_> = places.iter().map(|place| place.machine.hostname.as_deref()).collect();
     let cells = of_kind(data, pattern, rw);
     let cell = cells.iter().find(|(hosts, _)| *hosts == Hosts::first(n));
-    let far: Vec<&FarEnd> =
-        cell.iter().flat_map(|(_, cell)| &cell.records).filter_map(|record| record.far_end.as_deref()).collect();
-    if far.is_empty() {
+    let Some(far) = cell.and_then(|(_, cell)| cell.finding.far_end.as_ref()) else {
+        let computers: BTreeSet<_> =
+            data.environment.hosts.iter().map(|place| place.machine.hostname.as_deref()).collect();
         let is_one = computers.len() == 1 && !computers.contains(&None);
         return if is_one { SharedPart::OwnComputer } else { SharedPart::Unknown };
-    }
-    let disk = far.iter().filter_map(|far| far.busiest_disk()).max_by(|one, other| one.1.total_cmp(&other.1));
-    let busy = |far: &&FarEnd| {
-        let whole_ns = far.span_ns as f64 * far.machine.len() as f64;
-        far.machine_ns(halfpower_record::CpuTimes::busy_ns) as f64 / whole_ns
     };
-    let share = median(far.iter().filter(|far| far.span_ns > 0 && !far.machine.is_empty()).map(busy).collect());
-    match disk {
-        Some((disk, share)) if share >= FULL => SharedPart::FarDisk { disk: disk.name.clone(), share },
-        _ if share >= FULL => SharedPart::FarProcessors { share },
+    if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
+        return SharedPart::FarDiskLimit { disk: limit.name.clone(), mbps: limit.limit_mbps };
+    }
+    match &far.disk {
+        Some(disk) if disk.busy_share >= FULL => {
+            SharedPart::FarDisk { disk: disk.name.clone(), share: disk.busy_share }
+        }
+        _ if far.busy_share >= FULL => SharedPart::FarProcessors { share: far.busy_share },
         _ => SharedPart::FarWire,
     }
 }

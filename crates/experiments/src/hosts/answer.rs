@@ -72,6 +72,13 @@ pub enum SharedPart {
         /// The share, 0 to 1.
         share: f64,
     },
+    /// A disk at the far end, at what a control group lets the server move there.
+    FarDiskLimit {
+        /// Its name there.
+        disk: String,
+        /// The limit in MB/s.
+        mbps: f64,
+    },
     /// The processors at the far end: busy this share of the time.
     FarProcessors {
         /// The share, 0 to 1.

@@ -1,7 +1,7 @@
 //! Checks that `hosts` finds the host at which a shared path takes over, and which part of it that is.
 
 use halfpower_analyse::LevelKind;
-use halfpower_record::{CpuTimes, DiskUse, Environment, FarEnd, HostPlace, Machine, Record};
+use halfpower_record::{CpuTimes, DiskUse, Environment, FarBill, FarEnd, HostPlace, Machine, Record};
 use halfpower_spec::{Cache, Experiment, Hosts, Pass, Question, Run, Rw, Workload, WorkloadOptions};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -80,11 +80,9 @@ fn hosts_that_bring_what_they_have_share_nothing() {
 fn a_witness_tells_wire_disk_and_processors_apart() {
     let busy = |share: f64| CpuTimes { user_ns: (share * PATIENT as f64) as u64, ..CpuTimes::default() };
     let disk = |busy_ns| DiskUse { name: "sdb".to_string(), busy_ns, ..DiskUse::default() };
-    let far = |share, busy_ns| FarEnd {
-        span_ns: PATIENT,
-        machine: vec![busy(share); 2],
-        disks: vec![disk(busy_ns)],
-        ..FarEnd::default()
+    let far = |share, busy_ns| {
+        let (machine, disks) = (vec![busy(share); 2], vec![disk(busy_ns)]);
+        FarEnd { bill: FarBill { span_ns: PATIENT, machine, disks, ..FarBill::default() }, ..FarEnd::default() }
     };
     let part = |far: &FarEnd| {
         let found = found(&[11.9; 4], 29.8, 0.0, Some(far));

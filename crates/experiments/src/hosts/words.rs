@@ -49,10 +49,15 @@ fn which(by: &SharedPart) -> String {
         SharedPart::FarDisk { disk, share } => {
             format!("it is the far end's disk {disk}, with requests in flight {} of the time", format::percent(*share))
         }
+        SharedPart::FarDiskLimit { disk, mbps } => {
+            format!("it is the far end's disk {disk}, of which a control group lets {} through", format::mbps(*mbps))
+        }
         SharedPart::FarProcessors { share } => {
             format!("it is the far end's processors, {} busy", format::percent(*share))
         }
-        SharedPart::FarWire => "it is the wire of the far end: disk and processors there have time left".to_string(),
+        SharedPart::FarWire => {
+            "it is the wire of the far end, or its server: disk and processors there have time left".to_string()
+        }
         SharedPart::OwnComputer => {
             "all processes are on one computer: it is that computer's path to the target, or the target".to_string()
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use halfpower_probe::{Root, ServedShare};
 use halfpower_record::{Capabilities, Environment, TargetKind};
@@ -11,11 +10,13 @@ use halfpower_share::{Access, Share};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, ShareAddress, ShareProtocol, Workload};
 
 use super::account::machine_account;
-use super::harness::Harness;
+use super::client_ceiling::ClientCeilings;
+use super::instruments::Instruments;
 use super::ledgers::Ledgers;
 use super::memory_budget::MemoryBudget;
 use super::options::RealTargetOptions;
 use super::run_volume::RunVolume;
+use super::share_account::ShareAccount;
 use super::share_lanes::ReachedShare;
 use super::{apply_options, layout, member, share_admits};
 use crate::MeasureError;
@@ -35,8 +36,8 @@ pub struct ShareTarget {
     /// What was written to be verified, as long as nothing else was written.
     ledgers: Option<Ledgers>,
     environment: Environment,
-    harness: Harness,
-    began: Instant,
+    instruments: Instruments,
+    client_ceilings: ClientCeilings,
 }
 
 impl ShareTarget {
@@ -63,8 +64,8 @@ impl ShareTarget {
             budget: MemoryBudget::of_this_process(),
             ledgers: None,
             environment,
-            harness: Harness::default(),
-            began: Instant::now(),
+            instruments: Instruments::new(),
+            client_ceilings: ClientCeilings::default(),
         })
     }
 
@@ -164,11 +165,7 @@ impl TargetBackend for ShareTarget {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        let engine = match self.protocol {
-            ShareProtocol::Smb => EngineName::Smb,
-            ShareProtocol::Nfs => EngineName::Nfs,
-        };
-        share_admits::admits(workload, engine, (self.span_bytes, self.share.limits()), self.budget)
+        share_admits::admits(workload, self.protocol.engine(), (self.span_bytes, self.share.limits()), self.budget)
     }
 
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
@@ -183,16 +180,14 @@ impl TargetBackend for ShareTarget {
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
         let Workload { rw, cache, rate, options, .. } = run.workload;
         self.keep_ledgers(&run.workload, stop)?;
-        let reached = self.reached();
-        let lanes = reached.open_lanes(run)?;
+        // Those of layouts and checks are no part of the run.
+        drop(self.share.take_connections());
+        let lanes = self.reached().open_lanes(run)?;
         // A server's memory takes more than a disk's: what it holds at the end is made durable within the run.
         let flush = rw.writes() && !cache.durable() || options.fdatasync > 0;
         Ok(Prepared {
             lanes,
-            engine: match self.protocol {
-                ShareProtocol::Smb => EngineName::Smb,
-                ShareProtocol::Nfs => EngineName::Nfs,
-            },
+            engine: self.protocol.engine(),
             span_bytes: self.span_bytes,
             spread_bytes: None,
             cached_bytes: None,
@@ -221,18 +216,23 @@ impl TargetBackend for ShareTarget {
     fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
         let (account, note) = machine_account(pass, &[], &[])?;
         note.iter().for_each(|note| self.note(note));
-        Ok(Box::new(account))
+        Ok(Box::new(ShareAccount::new(account, self.share.take_connections())))
+    }
+
+    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
+        let Self { share, protocol, client_ceilings, .. } = self;
+        client_ceilings.ns_per_io(*protocol, || share.rehearsal(), workload)
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
-        self.harness.ns_per_io(depth)
+        self.instruments.harness_ns_per_io(depth)
     }
 
     fn clock_ns(&self) -> u64 {
-        self.began.elapsed().as_nanos() as u64
+        self.instruments.clock_ns()
     }
 
     fn unix_ms(&self) -> u64 {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+        self.instruments.unix_ms()
     }
 }

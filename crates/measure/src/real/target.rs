@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use halfpower_probe::Root;
 use halfpower_record::Environment;
@@ -14,7 +13,7 @@ use halfpower_spec::{
 
 use super::account::machine_account;
 use super::admits::{self, Rights};
-use super::harness::Harness;
+use super::instruments::Instruments;
 use super::lanes::{OpenedLanes, Reached};
 use super::ledgers::Ledgers;
 use super::member::Member;
@@ -41,10 +40,9 @@ pub struct RealTarget {
     /// Whether the run before gave blocks back.
     trimmed: bool,
     environment: Environment,
-    harness: Harness,
+    instruments: Instruments,
     /// The devices' write caches, where the run in progress has them otherwise than they were.
     switched: Vec<WriteCache>,
-    began: Instant,
 }
 
 impl RealTarget {
@@ -87,9 +85,8 @@ impl RealTarget {
             ledgers: None,
             trimmed: false,
             environment,
-            harness: Harness::default(),
+            instruments: Instruments::new(),
             switched: Vec::new(),
-            began: Instant::now(),
         }
     }
 
@@ -218,14 +215,14 @@ impl TargetBackend for RealTarget {
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
-        self.harness.ns_per_io(depth)
+        self.instruments.harness_ns_per_io(depth)
     }
 
     fn clock_ns(&self) -> u64 {
-        self.began.elapsed().as_nanos() as u64
+        self.instruments.clock_ns()
     }
 
     fn unix_ms(&self) -> u64 {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+        self.instruments.unix_ms()
     }
 }

@@ -73,6 +73,8 @@ pub fn record(number: u32) -> Record {
         lanes: Vec::new(),
         series: Series { step_ns: 10_000_000, bytes: (0..30).map(|step| step * bs.0).collect() },
         harness_ns_per_io: 17.3 + f64::from(number) / 7.0,
+        client_ns_per_io: None,
+        tcp: None,
         spread_bytes: None,
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },

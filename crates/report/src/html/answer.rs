@@ -81,7 +81,7 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
     html! {
         @if !study.summary.how_fast.is_empty() {
             h2 { "What to set" }
-            @for advice in &told.uses { (setting(advice, &study.target, span_bytes)) }
+            @for advice in &told.uses { (setting(study, advice, span_bytes)) }
             @if told.uses.is_empty() {
                 p.none { (heading(first_screen::no_advice(&study.summary.state))) "." }
             }
@@ -91,8 +91,8 @@ fn what_to_set(study: &StudyFindings, span_bytes: Option<u64>) -> Markup {
 }
 
 /// A use, its settings and what they give, with the command to copy.
-fn setting(advice: &UseAdvice, target: &str, span_bytes: Option<u64>) -> Markup {
-    let [of, settings, result] = first_screen::advice(advice);
+fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -> Markup {
+    let [of, settings, result] = first_screen::advice(advice, first_screen::is_of_a_share(study));
     let cell = &advice.cell;
     let workload = Workload {
         rw: Rw::of(cell.pattern, cell.rw),
@@ -105,7 +105,7 @@ fn setting(advice: &UseAdvice, target: &str, span_bytes: Option<u64>) -> Markup 
     let threads = if cell.threads > 1 { format!(" --threads {}", cell.threads) } else { String::new() };
     let flags =
         format!("--rw {} --bs {} --iodepth {}{threads} --cache {}", workload.rw, workload.bs, cell.iodepth, cell.cache);
-    let command = format!("halfpower run {} {flags}", shell_word(target));
+    let command = format!("halfpower run {} {flags}", shell_word(&study.target));
     html! {
         div.setting.copy {
             p { b { (heading(&of)) } span.settings { (settings) } span.result { (result) } }

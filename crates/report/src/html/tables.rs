@@ -24,6 +24,7 @@ pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
         (limits(&findings.limits))
         (cost(&findings.cost))
         (findings.far_end.as_ref().map(both_ends).unwrap_or_default())
+        (network(findings))
         (attribution(&findings.attribution, &findings.cells))
     };
     Some(Fold::new("tables", "Tables", "half power, limits, processor cost", body))
@@ -190,6 +191,20 @@ fn both_ends(far_end: &FarEndFinding) -> Markup {
     };
     let caption = format!("Both ends' bill: this end, and {}", crate::words::far_end::whose(&far_end.machine));
     html! { @if !far_end.cost.is_empty() { (wide_table(&caption, &columns, body)) } }
+}
+
+/// What TCP did in the cell that stands for each direction.
+fn network(findings: &Findings) -> Markup {
+    let rows = crate::words::network::rows(findings);
+    let columns = crate::words::network::HEADING.map(|words| -> Column { (words, None) });
+    let body = html! {
+        tbody {
+            @for [name, rest @ ..] in &rows {
+                tr { th scope="row" { (heading(name)) } @for figure in rest { td.number { (figure) } } }
+            }
+        }
+    };
+    html! { @if !rows.is_empty() { (wide_table("Network: TCP, and our own client", &columns, body)) } }
 }
 
 /// Who spent the processors' time, and what nobody was charged for.

@@ -63,6 +63,10 @@ struct DiskDocument<'a> {
     written_bytes: u64,
     /// Time with at least one request in flight.
     busy_ns: u64,
+    /// Bytes a second that control groups let the server's processes read; `null` where that is not limited.
+    read_limit_bytes_per_s: Option<u64>,
+    /// Bytes a second that they let them write, likewise.
+    write_limit_bytes_per_s: Option<u64>,
 }
 
 /// A network interface.
@@ -80,22 +84,22 @@ struct InterfaceDocument<'a> {
 pub(crate) fn far_end(record: &Record) -> Option<FarEndDocument<'_>> {
     let end: &FarEnd = record.far_end.as_ref()?;
     let us = |spent_ns| record.cpu.us_per_io(spent_ns);
-    let busy_ns = end.machine_ns(CpuTimes::busy_ns);
-    let soaker_lost_ns = end.soaker.as_ref().map(|soaker| soaker.lost_ns);
+    let busy_ns = end.bill.machine_ns(CpuTimes::busy_ns);
+    let soaker_lost_ns = end.bill.soaker.as_ref().map(|soaker| soaker.lost_ns);
     Some(FarEndDocument {
-        span_ns: end.span_ns,
+        span_ns: end.bill.span_ns,
         machine_busy_ns: busy_ns,
         machine_us: us(busy_ns),
-        machine_ns: MachineTimeDocument::of(|part| end.machine_ns(part), None),
-        processors: end.machine.len(),
+        machine_ns: MachineTimeDocument::of(|part| end.bill.machine_ns(part), None),
+        processors: end.bill.machine.len(),
         soaker_lost_ns,
         soaker_us: soaker_lost_ns.and_then(us),
-        processes: end.processes.iter().map(process).collect(),
-        processes_us: end.processes_ns().and_then(us),
-        disks: end.disks.iter().map(disk).collect(),
-        interfaces: end.interfaces.iter().map(interface).collect(),
-        pressure_io_ns: end.noise.pressure_io_ns,
-        pressure_cpu_ns: end.noise.pressure_cpu_ns,
+        processes: end.bill.processes.iter().map(process).collect(),
+        processes_us: end.bill.processes_ns().and_then(us),
+        disks: end.bill.disks.iter().map(disk).collect(),
+        interfaces: end.bill.interfaces.iter().map(interface).collect(),
+        pressure_io_ns: end.bill.noise.pressure_io_ns,
+        pressure_cpu_ns: end.bill.noise.pressure_cpu_ns,
         clock_offset_ns: end.clock_offset_ns,
         clock_offset_reach_ns: end.clock_offset_reach_ns,
     })
@@ -106,7 +110,15 @@ fn process(of: &ProcessTime) -> ProcessDocument<'_> {
 }
 
 fn disk(of: &DiskUse) -> DiskDocument<'_> {
-    DiskDocument { name: &of.name, read_bytes: of.read_bytes, written_bytes: of.written_bytes, busy_ns: of.busy_ns }
+    let limit = of.limit.as_deref();
+    DiskDocument {
+        name: &of.name,
+        read_bytes: of.read_bytes,
+        written_bytes: of.written_bytes,
+        busy_ns: of.busy_ns,
+        read_limit_bytes_per_s: limit.and_then(|limit| limit.read_bytes_per_s),
+        write_limit_bytes_per_s: limit.and_then(|limit| limit.write_bytes_per_s),
+    }
 }
 
 fn interface(of: &InterfaceUse) -> InterfaceDocument<'_> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Cpu, CpuTimes, Environment, HostShare, Latency, Record, Series, Side};
+use halfpower_record::{Cpu, CpuTimes, Environment, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -106,6 +106,13 @@ pub(crate) struct RunDocument<'a> {
     series: &'a Series,
     /// What the null engine takes a request on this machine.
     harness_ns_per_io: f64,
+    /// What one lane takes between two such requests of a server in memory, over loopback: our own client's ceiling; `null`
+    /// where no client of ours took part.
+    client_ns_per_io: Option<f64>,
+    /// The same as decimal MB/s of all lanes together.
+    client_mbps: Option<f64>,
+    /// What TCP did below the requests; `null` where no connection of ours took part.
+    tcp: Option<&'a Tcp>,
     /// The computer and the target.
     environment: &'a Environment,
     /// The reads; `null` where there were none to be.
@@ -268,6 +275,9 @@ impl<'a> RunDocument<'a> {
             noise: noise(record),
             series: &record.series,
             harness_ns_per_io: record.harness_ns_per_io,
+            client_ns_per_io: record.client_ns_per_io,
+            client_mbps: record.client_mbps(),
+            tcp: record.tcp.as_deref(),
             environment,
             read: record.side(Direction::Read).as_ref().map(side),
             write: record.side(Direction::Write).as_ref().map(side),

@@ -172,7 +172,8 @@ fn stops(study: &StudyFindings, width: usize) -> Section {
 
 fn what_to_set(study: &StudyFindings, width: usize) -> Section {
     let told = &study.summary.what_to_set;
-    let rows: Vec<[String; 3]> = told.uses.iter().map(first_screen::advice).collect();
+    let is_share = first_screen::is_of_a_share(study);
+    let rows: Vec<[String; 3]> = told.uses.iter().map(|advice| first_screen::advice(advice, is_share)).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![

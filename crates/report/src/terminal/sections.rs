@@ -19,6 +19,7 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
         paths(findings, width),
         super::both_ends::section(findings, width),
         super::hosts::section(findings, width),
+        network(findings, width),
         issuing(findings, width),
         experiments(findings, width),
     ]
@@ -39,6 +40,21 @@ fn experiments(findings: &StudyFindings, width: usize) -> Section {
         items.push(Item::sentence("  not run     ", &text, width, Tone::Plain));
     }
     Section::new(Some("EXPERIMENTS".to_string()), items)
+}
+
+/// What TCP did; empty where no connection of ours took part.
+fn network(findings: &Findings, width: usize) -> Section {
+    let rows: Vec<Vec<String>> = words::network::rows(findings)
+        .into_iter()
+        .map(|[name, rest @ ..]| std::iter::once(format!("  {name}")).chain(rest).collect())
+        .collect();
+    if rows.is_empty() {
+        return Section::new(None, Vec::new());
+    }
+    let mut heading = words::network::HEADING;
+    heading[0] = "NETWORK";
+    let lines = table(&heading, &rows, &[0, 0, 0, RIGHT, 0], width);
+    Section::new(Some(lines[0].clone()), lines[1..].iter().map(|line| Item::line(line, Tone::Plain)).collect())
 }
 
 fn path(findings: &Findings, width: usize) -> Section {

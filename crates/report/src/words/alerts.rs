@@ -82,6 +82,12 @@ fn of_results(warning: &Warning) -> Option<String> {
         Warning::OthersUsedTheDisk { cells, of_cells, .. } => {
             format!("others used the disk in {cells} of {of_cells} cells; repeat when idle")
         }
+        Warning::DelayedAcks { share, .. } => {
+            format!(
+                "Nagle's algorithm against delayed acknowledgements: up to {} of requests took 40 ms",
+                percent(*share)
+            )
+        }
         Warning::NeverReachedTheDisk { cells, of_cells, .. } => {
             format!("a cache answered part of {cells} of {of_cells} cells before the disk")
         }
@@ -136,6 +142,7 @@ fn of_runs(warning: &Warning) -> String {
         | Warning::ShallowQueue { .. }
         | Warning::HypervisorTookTime { .. }
         | Warning::OthersUsedTheDisk { .. }
+        | Warning::DelayedAcks { .. }
         | Warning::NeverReachedTheDisk { .. } => String::new(),
     }
 }

@@ -6,9 +6,9 @@ use halfpower_analyse::{
 };
 use halfpower_text::format;
 
-use super::far_end;
 use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};
+use super::{far_end, network};
 
 /// What the report says of a bottleneck.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +94,12 @@ fn short(bottleneck: &Bottleneck) -> String {
             let of = processors_words(*processors_of, *processors);
             format!("the processor; the fastest run keeps {of} busy {}", format::percent(*share))
         }
-        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => far_end::brief(&bottleneck.stopped_by),
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
+            far_end::brief(&bottleneck.stopped_by)
+        }
+        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
+            format!("the {}; {}", level(), network::evidence(&bottleneck.stopped_by)).replace("the our", "our")
+        }
         StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => format!(
             "{}; nothing in the path advertises such a limit, so it is {}",
             ceiling_words("a", *ceiling, *rate),
@@ -141,7 +146,10 @@ fn why(bottleneck: &Bottleneck) -> String {
             let of = processors_words(*processors_of, *processors);
             format!("{reach} and keep {of} busy {}.", format::percent(*share))
         }
-        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => {
+        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
+            format!("{reach}: {}.", network::evidence(&bottleneck.stopped_by))
+        }
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
             format!("{reach}, while {}.", far_end::evidence(&bottleneck.stopped_by))
         }
         StoppedBy::Ceiling { ceiling, rate, cells, from_bs_bytes, from_iodepth, virtualised } => format!(
@@ -285,6 +293,8 @@ fn falsified_by(bottleneck: &Bottleneck) -> String {
         StoppedBy::FarProcessors { .. } => {
             "the same rate with the far end's processors less busy, or with more of them".to_string()
         }
+        StoppedBy::FarDiskLimit { limit_mbps, .. } => wider(format::mbps(*limit_mbps)),
+        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => network::falsified_by(&bottleneck.stopped_by),
         StoppedBy::FarDisk { .. } => {
             "more from another share or folder there, on the same disk and as busy (it serves requests side by side)"
                 .to_string()

@@ -7,12 +7,19 @@ use halfpower_text::{format, path_words};
 /// What stops a path at the far end, in a few words; empty where that is something else.
 pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
     match stopped_by {
+        StoppedBy::FarProcessors { processors: 1, of_processors, share, .. } if *of_processors > 1 => {
+            format!("one of the far end's {of_processors} processors: {} busy", format::percent(*share))
+        }
         StoppedBy::FarProcessors { share, steal_share, .. } => {
             let all = format!("the far end's processors: {} busy", format::percent(*share));
             format!("{all}{}", stolen(*steal_share))
         }
         StoppedBy::FarDisk { disk, share } => {
             format!("the far end's disk {disk}: requests in flight {} of the time", format::percent(*share))
+        }
+        StoppedBy::FarDiskLimit { disk, limit_mbps, share, .. } => {
+            let (share, mbps) = (format::percent(*share), format::mbps(*limit_mbps));
+            format!("the far end's disk {disk}: {share} of the {mbps} that a control group there lets through")
         }
         _ => String::new(),
     }
@@ -21,7 +28,10 @@ pub(crate) fn brief(stopped_by: &StoppedBy) -> String {
 /// The same as what was seen, to stand after `while`.
 pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
     match stopped_by {
-        StoppedBy::FarProcessors { processors, share, steal_share } => {
+        StoppedBy::FarProcessors { processors: 1, of_processors, share, .. } if *of_processors > 1 => {
+            format!("one of the {of_processors} processors of the far end is busy {}", format::percent(*share))
+        }
+        StoppedBy::FarProcessors { processors, share, steal_share, .. } => {
             let whose =
                 if *processors == 1 { "the one processor".to_string() } else { format!("all {processors} processors") };
             format!("{whose} of the far end are busy {}{}", format::percent(*share), stolen(*steal_share))
@@ -29,6 +39,12 @@ pub(crate) fn evidence(stopped_by: &StoppedBy) -> String {
         StoppedBy::FarDisk { disk, share } => {
             format!("{disk} at the far end has requests in flight {} of the time", format::percent(*share))
         }
+        StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group } => format!(
+            "{disk} at the far end moves {}, {} of the {} that {group} lets through",
+            format::mbps(*mbps),
+            format::percent(*share),
+            format::mbps(*limit_mbps)
+        ),
         _ => String::new(),
     }
 }

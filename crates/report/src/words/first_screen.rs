@@ -1,15 +1,15 @@
 //! Names the rows of the first screen: rates, what stops a direction, what to set.
 
 use halfpower_analyse::{
-    BesideRow, Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, FastestCell, HalfPowerSize, Headline,
-    HeadlineDoubt, KnownLimit, ProcessorsOf, StopDoubt, StopTest, StoppedBy, StudyState, Sureness, ThreadLimit,
-    ThreadScaling, ThreadStep, Use, UseAdvice,
+    BesideRow, Bottleneck, Ceiling, CellSettings, DepthGain, DirectionStop, FastestCell, Findings, HalfPowerSize,
+    Headline, HeadlineDoubt, KnownLimit, ProcessorsOf, StopDoubt, StopTest, StoppedBy, StudyState, Sureness,
+    ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
-use halfpower_spec::{Bytes, Pattern};
+use halfpower_spec::{Bytes, Cache, Pattern};
 use halfpower_text::{cache_word, format};
 
 use super::bottleneck::of_its_level;
-use super::{far_end, levels};
+use super::{far_end, levels, network};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn row_name(cell: &CellSettings) -> String {
         Pattern::Unknown => "order unknown,",
     };
     let cache = match cell.cache {
-        halfpower_spec::Cache::Device => String::new(),
+        Cache::Device => String::new(),
         cache => format!(" {}", cache_word(cache).trim_end_matches(" direct")),
     };
     format!("{pattern} {}{cache}", cell.rw)
@@ -182,7 +182,12 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
                 }
             }
         }
-        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } => far_end::brief(&bottleneck.stopped_by),
+        StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
+            far_end::brief(&bottleneck.stopped_by)
+        }
+        StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
+            network::brief(&bottleneck.stopped_by, bottleneck.level.as_ref())
+        }
         StoppedBy::Ceiling { ceiling, rate, virtualised, .. } => {
             let near = match ceiling {
                 Ceiling::Bytes => format::mbps(*rate),
@@ -240,14 +245,24 @@ pub(crate) fn no_advice(state: &StudyState) -> &'static str {
     }
 }
 
+/// Whether requests went to a file server, where no cache of this machine is to be passed.
+pub(crate) fn is_of_a_share(findings: &Findings) -> bool {
+    findings.cells.iter().any(|cell| cell.engine.is_of_a_share())
+}
+
 /// A piece of advice as three columns: the use, the settings, what they give.
-pub(crate) fn advice(advice: &UseAdvice) -> [String; 3] {
+pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let cell = &advice.cell;
     let bs = format::size(cell.bs_bytes as f64);
+    let way = match cell.cache {
+        Cache::Device if is_share => String::new(),
+        Cache::None if is_share => "durable, ".to_string(),
+        cache => format!("{}, ", cache_word(cache)),
+    };
     let (of, settings) = match advice.of {
-        Use::Database => (format!("databases, {bs}"), format!("{}, {}", cache_word(cell.cache), depth(cell))),
-        Use::BulkRead => ("copy, reading".to_string(), in_bulk(cell, &bs)),
-        Use::BulkWrite => ("copy, writing".to_string(), in_bulk(cell, &bs)),
+        Use::Database => (format!("databases, {bs}"), format!("{way}{}", depth(cell))),
+        Use::BulkRead => ("copy, reading".to_string(), format!("{way}{bs}, {}", depth(cell))),
+        Use::BulkWrite => ("copy, writing".to_string(), format!("{way}{bs}, {}", depth(cell))),
     };
     let measured = advice.measured.map(|rate| match advice.of {
         Use::Database => {
@@ -263,10 +278,6 @@ pub(crate) fn advice(advice: &UseAdvice) -> [String; 3] {
     [of, settings, knee.or(measured).unwrap_or_default()]
 }
 
-fn in_bulk(cell: &CellSettings, bs: &str) -> String {
-    format!("{}, {bs}, {}", cache_word(cell.cache), depth(cell))
-}
-
 /// Where half power lies: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep`; nothing where it is not known.
 pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
     let one = |size: &HalfPowerSize| {
@@ -280,6 +291,20 @@ pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_a_share_no_cache_of_this_machine_is_passed() {
+        let told = |cache, is_share| {
+            let (pattern, rw) = (Pattern::Sequential, halfpower_spec::Direction::Write);
+            let cell = CellSettings { pattern, rw, cache, iodepth: 8, bs_bytes: 1 << 20, threads: 1 };
+            let [_, settings, _] =
+                advice(&UseAdvice { of: Use::BulkWrite, cell, measured: None, side_by_side: None }, is_share);
+            settings
+        };
+        assert_eq!(told(Cache::Device, true), "1 MiB, 8 deep");
+        assert_eq!(told(Cache::None, true), "durable, 1 MiB, 8 deep");
+        assert_eq!(told(Cache::Device, false), "direct, 1 MiB, 8 deep");
+    }
 
     #[test]
     fn spans_and_sureness_are_short() {

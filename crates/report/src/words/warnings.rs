@@ -53,6 +53,7 @@ pub(crate) fn sentence(warning: &Warning) -> String {
             harness_share(*harness_ns_per_io, *cells, *above_share, worst, *share)
         }
         Warning::SlowHosts { hosts, of_hosts, worst, of_peers } => fleet::warning(*hosts, *of_hosts, worst, *of_peers),
+        Warning::DelayedAcks { cells, worst, share } => delayed_acks(*cells, worst, *share),
         Warning::NoSoaker => no_soaker(),
         Warning::SoakerBelowCharged { cells, of_cells, paths } => soaker_below_charged(*cells, *of_cells, paths),
         Warning::MixedRuns { runs } => mixed_runs(*runs),
@@ -256,6 +257,17 @@ fn harness_share(harness_ns_per_io: f64, cells: usize, above_share: f64, worst: 
         "halfpower's own {} a request are more than {} of the latency in {}; most in {}: {}.",
         time_us(harness_ns_per_io / 1e3),
         whole_percent(above_share),
+        count(cells, "cell"),
+        cell(worst),
+        percent(share)
+    )
+}
+
+fn delayed_acks(cells: usize, worst: &CellSettings, share: f64) -> String {
+    format!(
+        "Requests took about 40 ms, apart from all others, in {}; most in {}: {} of them. One side holds back the end of a \
+         message (Nagle's algorithm) until the other, which delays it, acknowledges what came before. halfpower sends at \
+         once; set TCP_NODELAY at the server.",
         count(cells, "cell"),
         cell(worst),
         percent(share)

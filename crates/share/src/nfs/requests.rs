@@ -12,6 +12,8 @@ const FILE_SYNC: u32 = 2;
 /// Bytes of a size and time before a change, where they are told.
 const BEFORE: usize = 24;
 const EIO: i32 = 5;
+/// Bytes of a write's offset, count, stability and length.
+const WRITE_ARGUMENTS: usize = 20;
 
 /// NFS's side of a pipeline.
 pub(crate) struct NfsRequests {
@@ -44,6 +46,11 @@ impl NfsRequests {
             calls: vec![None; slots as usize],
             verifier: None,
         }
+    }
+
+    /// Bytes of a write before what it carries.
+    pub fn head_bytes(&self) -> usize {
+        self.templates[1].len() + WRITE_ARGUMENTS
     }
 
     /// Reads what a call of this kind brings; `None` where it ends too early. `from` tells where a reader stands.

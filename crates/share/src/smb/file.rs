@@ -4,6 +4,7 @@ use halfpower_spec::{Bytes, ShareAddress};
 
 use super::head;
 use super::requests::SmbRequests;
+use super::seal::{Keys, SealKind};
 use super::session::Session;
 use super::status::{COLLISION, SUCCESS};
 use crate::bytes::{Reader, Writer};
@@ -29,6 +30,8 @@ pub(crate) struct SmbShare {
     /// The connection that the file's life hangs on, until there is a file.
     session: Option<Session>,
     facts: String,
+    /// How messages are sealed; `None` where they go as they are.
+    pub seal: Option<SealKind>,
     pub limits: Limits,
 }
 
@@ -47,7 +50,8 @@ impl SmbShare {
     pub fn connect(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Outcome<Self> {
         let session = Session::open(&peer, address, &credentials)?;
         let (facts, limits) = (facts(&session, &credentials.user), session.limits);
-        Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, limits })
+        let seal = session.keys.as_ref().map(Keys::kind);
+        Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, seal, limits })
     }
 
     /// A new, empty file of this name, which nobody else has; `None` where the name is taken.

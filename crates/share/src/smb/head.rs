@@ -14,7 +14,7 @@ pub(crate) const WRITE: u16 = 9;
 pub(crate) const QUERY_INFO: u16 = 16;
 pub(crate) const PENDING: u32 = 0x103;
 /// Flags.
-const RESPONSE: u32 = 1;
+pub(crate) const RESPONSE: u32 = 1;
 pub(crate) const SIGNED: u32 = 8;
 /// Number of a message that nobody asked for.
 pub(crate) const UNASKED: u64 = u64::MAX;

@@ -1,0 +1,43 @@
+//! Judges whether our own client stops a cell on a share, or what may be in flight over the round trip.
+
+use halfpower_spec::EngineName;
+
+use crate::stopped_by::{InFlight, StoppedBy};
+use crate::{CellFinding, LevelId};
+
+/// How far a rate may lie from the client's own ceiling to stand on it, as a share of that.
+const NEAR_CLIENT: f64 = 0.2;
+/// How far a rate may lie from what is in flight over the round trip to be explained by that.
+const NEAR_WINDOW: f64 = 0.1;
+
+/// The cell gives about what our client gives against a server in memory, over loopback: server and network could bring
+/// little more.
+pub(crate) fn at_client(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    let limit_mbps = cell.client_mbps.filter(|mbps| *mbps > 0.0)?;
+    let share = cell.mbps.value / limit_mbps;
+    let protocol = match cell.engine {
+        EngineName::Smb => "SMB",
+        EngineName::Nfs => "NFS",
+        _ => return None,
+    };
+    let level = LevelId::named(&format!("our {protocol} client"), None);
+    let stopped_by = StoppedBy::OwnClient { limit_mbps, share };
+    ((1.0 - NEAR_CLIENT..=1.0 + NEAR_CLIENT).contains(&share)).then_some((level, stopped_by))
+}
+
+/// What may be in flight (the requests, or the part of them that TCP lets go) over the shortest round trip is the rate:
+/// each byte waits for the network's way there and back, and for nothing else. A queue before a full wire makes the mean
+/// round trip longer and not the shortest, so a wire is never taken for a window.
+pub(crate) fn at_window(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
+    let tcp = cell.tcp.as_ref()?;
+    let round_trip_us = tcp.least_round_trip_us?;
+    let asked = f64::from(cell.total_depth()) * cell.bs_bytes as f64;
+    let (in_flight, bytes) =
+        if tcp.window_bytes < asked { (InFlight::TcpWindow, tcp.window_bytes) } else { (InFlight::Requests, asked) };
+    // A byte a microsecond is a decimal MB/s.
+    let limit_mbps = bytes / round_trip_us;
+    let share = cell.mbps.value / limit_mbps;
+    let stopped_by = StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share };
+    let is_explained = (1.0 - NEAR_WINDOW..=1.0 + NEAR_WINDOW).contains(&share);
+    is_explained.then_some((LevelId::named("network's round trip", None), stopped_by))
+}

@@ -1,0 +1,53 @@
+//! Sums up what TCP did while a cell was measured.
+
+use halfpower_record::{Record, Tcp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::mean::{quotient, some_mean};
+
+/// What TCP did below the requests of a cell, over its runs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TcpCell {
+    /// Connections of a run.
+    pub connections: u64,
+    /// Time until what was sent is acknowledged, as the kernel smooths it, in microseconds; the mean over runs.
+    pub round_trip_us: f64,
+    /// The shortest that the kernel remembers, in microseconds; `None` where it has none.
+    pub least_round_trip_us: Option<f64>,
+    /// Bytes that TCP lets be in flight the way that the data go, over all connections, as far as this end knows; the mean
+    /// over runs.
+    pub window_bytes: f64,
+    /// Share of the segments that were sent again, 0 to 1.
+    pub retransmitted_share: f64,
+    /// Rate at which what was sent last came through, in MB/s; of writes alone it is that of the data.
+    pub delivery_mbps: f64,
+    /// Share of the time that sending waited for the server's window, 0 to 1.
+    pub window_limited_share: f64,
+}
+
+impl TcpCell {
+    /// Of the runs of one cell; `None` where none of them has connections of ours.
+    pub(crate) fn of(records: &[&Record]) -> Option<Self> {
+        let known: Vec<(&Record, &Tcp)> =
+            records.iter().filter_map(|record| Some((*record, record.tcp.as_deref()?))).collect();
+        let connections = known.iter().map(|(_, tcp)| tcp.connections).max()?;
+        let mean = |of: &dyn Fn(&Record, &Tcp) -> f64| {
+            some_mean(known.iter().map(|(record, tcp)| of(record, tcp))).unwrap_or(0.0)
+        };
+        let sum = |of: &dyn Fn(&Tcp) -> u64| known.iter().map(|(_, tcp)| of(tcp) as f64).sum::<f64>();
+        let least = known.iter().map(|(_, tcp)| tcp.least_round_trip_ns).filter(|ns| *ns > 0).min();
+        let sent = sum(&|tcp| tcp.sent_segments).max(1.0);
+        Some(Self {
+            connections,
+            round_trip_us: mean(&|_, tcp| tcp.round_trip_ns as f64 / 1e3),
+            least_round_trip_us: least.map(|ns| ns as f64 / 1e3),
+            window_bytes: mean(&|record, tcp| tcp.window_bytes(record.run.workload.rw.writes()) as f64),
+            retransmitted_share: sum(&|tcp| tcp.retransmitted_segments) / sent,
+            delivery_mbps: mean(&|_, tcp| tcp.delivery_bytes_per_s as f64 / 1e6),
+            window_limited_share: mean(&|record, tcp| {
+                quotient(tcp.window_limited_ns as f64, record.cpu.span_ns as f64).min(1.0)
+            }),
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Gives records a client's ceiling, windows of TCP and limits of a far disk, and holds the analysis to them.
+
+use crate::built::{disk, question, study};
+use halfpower_analyse::{Findings, InFlight, LevelId, MeasuredCeilings, StopTest, StoppedBy, Warning, analyse};
+use halfpower_record::{DiskLimit, DiskUse, Environment, FarBill, FarEnd, Latency, Record, Tcp};
+use halfpower_spec::EngineName;
+
+/// A share whose best cell gives about 400 MB/s.
+const SHARE: &str = "fixed=200us,rate=100MB/s,disks=4,cpu_fixed=1us,cpu_per_kib=0us,noise=1%";
+
+fn findings_of(constants: &str, change: impl Fn(&mut Record)) -> Findings {
+    let question = question();
+    let mut records = study(&disk(constants), &question);
+    records.iter_mut().for_each(|record| {
+        record.engine = EngineName::Smb;
+        change(record);
+    });
+    analyse(&question, &Environment::default(), &records, &MeasuredCeilings::default())
+}
+
+/// A client that does so many MB/s at any size.
+fn with_client(mbps: f64) -> impl Fn(&mut Record) {
+    move |record| record.client_ns_per_io = Some(record.run.workload.bs.0 as f64 * 1e3 / mbps)
+}
+
+fn with_tcp(least_round_trip_ns: u64, window_bytes: u64) -> impl Fn(&mut Record) {
+    move |record| {
+        record.tcp = Some(Box::new(Tcp {
+            connections: 1,
+            round_trip_ns: 3 * least_round_trip_ns,
+            least_round_trip_ns,
+            congestion_window_bytes: 1 << 30,
+            peer_window_bytes: Some(1 << 30),
+            own_window_bytes: window_bytes,
+            sent_segments: 1000,
+            retransmitted_segments: 5,
+            ..Tcp::default()
+        }));
+    }
+}
+
+#[test]
+fn a_rate_within_a_fifth_of_our_clients_own_is_its() {
+    for (client, is_ours) in [(400.0, true), (470.0, true), (520.0, false), (320.0, false)] {
+        let found = findings_of(SHARE, with_client(client)).bottleneck;
+        let (level, stopped_by) = (found.level.clone().unwrap(), found.stopped_by.clone());
+        match stopped_by {
+            StoppedBy::OwnClient { limit_mbps, share } => {
+                assert!(is_ours, "{client}: {share}");
+                assert!((limit_mbps / client - 1.0).abs() < 0.01 && (share - 400.0 / client).abs() < 0.03, "{found:?}");
+                assert_eq!(level, LevelId::named("our SMB client", None));
+            }
+            other => assert!(!is_ours, "{client}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn our_client_is_named_at_the_head_of_the_path() {
+    let findings = findings_of(SHARE, with_client(400.0));
+    assert!(findings.levels[0].narrowest && findings.levels[0].id == LevelId::named("our SMB client", None));
+    let stop = &findings.summary.stops[0];
+    assert!(stop.doubt.is_none() && matches!(stop.bottleneck.stopped_by, StoppedBy::OwnClient { .. }), "{stop:?}");
+}
+
+#[test]
+fn what_is_in_flight_over_the_round_trip_is_named_where_it_is_the_rate() {
+    // Each request takes 10 ms, whatever its size; 32 of 1 MiB go side by side.
+    let slow = "fixed=10000us,rate=100GB/s,disks=64,cpu_fixed=1us,cpu_per_kib=0us,noise=1%";
+    let findings = findings_of(slow, with_tcp(9_800_000, 1 << 30));
+    let StoppedBy::Window { in_flight, bytes, round_trip_us, share, .. } = findings.bottleneck.stopped_by else {
+        panic!("{:?}", findings.bottleneck)
+    };
+    assert_eq!((in_flight, bytes, round_trip_us), (InFlight::Requests, 32.0 * 1_048_576.0, 9800.0));
+    assert!((share - 0.98).abs() < 0.03, "{share}");
+    assert_eq!(findings.bottleneck.level, Some(LevelId::named("network's round trip", None)));
+    assert_eq!(findings.summary.stops[0].test, Some(StopTest::Deeper { iodepth: 64 }));
+    let tcp = findings.cells[0].tcp.as_ref().unwrap();
+    assert!((tcp.retransmitted_share - 0.005).abs() < 1e-9, "{tcp:?}");
+    let quick = findings_of(slow, with_tcp(1_000_000, 1 << 30));
+    assert!(!matches!(quick.bottleneck.stopped_by, StoppedBy::Window { .. }), "a tenth of the time is no explanation");
+}
+
+#[test]
+fn a_window_of_tcp_below_the_requests_is_named_as_such() {
+    // 400 MB/s over 10 ms are 4 MB in flight, of 32 MiB that were asked for.
+    let findings = findings_of(SHARE, with_tcp(10_000_000, 4_000_000));
+    let StoppedBy::Window { in_flight: InFlight::TcpWindow, bytes, limit_mbps, .. } = findings.bottleneck.stopped_by
+    else {
+        panic!("{:?}", findings.bottleneck)
+    };
+    assert_eq!((bytes, limit_mbps.round()), (4_000_000.0, 400.0));
+    assert_eq!(findings.summary.stops[0].test, None, "more depth would not help");
+}
+
+#[test]
+fn a_limit_on_a_disk_at_the_far_end_is_named_with_its_group() {
+    let limited = |most: u64| {
+        move |record: &mut Record| {
+            let limit =
+                DiskLimit { read_bytes_per_s: Some(most), group: "io.max of /srv".into(), ..DiskLimit::default() };
+            let (read_bytes, busy_ns) = (record.bytes, record.elapsed_ns / 100);
+            let disk =
+                DiskUse { name: "sdb".into(), read_bytes, busy_ns, limit: Some(Box::new(limit)), ..DiskUse::default() };
+            let bill = FarBill { span_ns: record.elapsed_ns, disks: vec![disk], ..FarBill::default() };
+            let bill = FarBill { machine: vec![Default::default(); 2], ..bill };
+            record.far_end = Some(Box::new(FarEnd { bill, ..FarEnd::default() }));
+        }
+    };
+    let StoppedBy::FarDiskLimit { disk, share, group, .. } =
+        findings_of(SHARE, limited(400_000_000)).bottleneck.stopped_by
+    else {
+        panic!("no limit")
+    };
+    assert!((disk.as_str(), group.as_str()) == ("sdb", "io.max of /srv") && (share - 1.0).abs() < 0.03, "{share}");
+    let far = findings_of(SHARE, limited(900_000_000)).bottleneck.stopped_by;
+    assert!(!matches!(far, StoppedBy::FarDiskLimit { .. }), "{far:?}");
+}
+
+#[test]
+fn a_mode_of_forty_milliseconds_is_called_what_it_is() {
+    let delayed = |findings: &Findings| {
+        findings.warnings.iter().find_map(|warning| match warning {
+            Warning::DelayedAcks { cells, share, .. } => Some((*cells, *share)),
+            _ => None,
+        })
+    };
+    let with_mode = |at_ns: u64| {
+        move |record: &mut Record| {
+            let workload = record.run.workload;
+            if (workload.bs.0, workload.iodepth) == (4096, 1) {
+                record.latency = Latency::default();
+                (0..95).for_each(|_| record.latency.add(200_000));
+                (0..5).for_each(|more| record.latency.add(at_ns + more * 100_000));
+            }
+        }
+    };
+    let (cells, share) = delayed(&findings_of(SHARE, with_mode(40_100_000))).expect("a warning");
+    assert!(cells == 1 && (share - 0.05).abs() < 1e-9, "{cells} {share}");
+    assert_eq!(delayed(&findings_of(SHARE, with_mode(9_000_000))), None);
+    assert_eq!(delayed(&findings_of(SHARE, with_mode(30_000_000))), None);
+    // All of it in flight takes longer than that anyway, or the network does.
+    assert_eq!(delayed(&findings_of("fixed=40000us,rate=1GB/s,disks=1,noise=0%", with_mode(40_100_000))), None);
+    let far = |record: &mut Record| {
+        with_mode(40_100_000)(record);
+        with_tcp(39_000_000, 1 << 30)(record);
+    };
+    assert_eq!(delayed(&findings_of(SHARE, far)), None);
+}

@@ -1,0 +1,97 @@
+//! Sets one limit of known height in the way of a share, and checks the rate, and what is said to stop it.
+
+use serde_json::Value;
+
+use crate::{TRIES, WITHIN, lab, rates};
+
+/// The JSON documents in what the lab printed, each on lines of its own.
+fn documents(text: &str) -> Vec<Value> {
+    let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
+    text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
+}
+
+/// What the summaries of studies say of each direction: the code, and the level.
+fn stops(document: &Value) -> Vec<(String, String)> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let stops = document["summary"]["stops"].as_array().cloned().unwrap_or_default();
+    stops.iter().map(|stop| (word(&stop["stopped_by"]["code"]), word(&stop["level"]))).collect()
+}
+
+/// The best of a few tries is within 3% of what is known, and none is above it.
+fn gives(script: &str, wanted: &[f64]) {
+    let mut best = vec![0.0; wanted.len()];
+    for _ in 0..TRIES {
+        let Some(text) = lab(script) else { return };
+        let rates = rates(&text);
+        assert_eq!(rates.len(), wanted.len(), "{text}");
+        println!("{rates:?} of {wanted:?} MB/s");
+        for ((best, rate), wanted) in best.iter_mut().zip(&rates).zip(wanted) {
+            assert!(rate / wanted <= 1.0 + WITHIN, "{rates:?} of {wanted:?} MB/s\n{text}");
+            *best = rate.max(*best);
+        }
+        if best.iter().zip(wanted).all(|(best, wanted)| best / wanted >= 1.0 - WITHIN) {
+            return;
+        }
+    }
+    panic!("{best:?} instead of {wanted:?} MB/s at best");
+}
+
+#[test]
+#[ignore = "long: a server, a wire and a disk of its own"]
+fn a_disk_of_30_megabytes_a_second_gives_them() {
+    let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do \
+                  $HP run $share --size 256MiB --rw read --bs 1MiB --iodepth 4 --ramp-time 3s --runtime 4s\n\
+                  $HP run $share --size 64MiB --rw write --cache none --bs 1MiB --iodepth 4 --ramp-time 1s --runtime 4s; done";
+    gives(script, &[30.0; 4]);
+}
+
+#[test]
+#[ignore = "long: a server, a wire and a disk of its own"]
+fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
+    let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
+                  --iodepth 2,4,8 --budget 30s --experiments sequential --far-end \"$WITNESS\" --json; done";
+    let Some(text) = lab(script) else { return };
+    let found: Vec<_> = documents(&text).iter().map(stops).collect();
+    assert_eq!(found.len(), 2, "{text}");
+    for (code, level) in found.iter().flatten() {
+        assert_eq!((code.as_str(), level.as_str()), ("far-disk-limit", "far end's disk"), "{found:?}");
+    }
+}
+
+#[test]
+#[ignore = "long: a server and a delay of its own"]
+fn a_round_trip_of_10_milliseconds_gives_what_is_in_flight_over_it() {
+    let runs = "$HP run $share --size 16MiB --rw $1 --cache $2 --bs 64k --iodepth 4 --ramp-time 500ms --runtime 3s";
+    // What the server takes for itself is known from the near wire, one at a time.
+    let script = format!(
+        "delay 10; for share in $FAR_SMB $FAR_NFS; do for how in 'read device' 'write device'; do set -- $how; {runs}; done; done"
+    );
+    let wanted = 4.0 * 65536.0 / 10_150.0;
+    gives(&script, &[wanted; 4]);
+}
+
+#[test]
+#[ignore = "long: a server and a delay of its own"]
+fn the_round_trip_is_what_stops_both_directions_over_it() {
+    let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k,64k --iodepth 1,2,4 \
+                  --budget 15s --experiments sequential --json; done";
+    let Some(text) = lab(script) else { return };
+    let found: Vec<_> = documents(&text).iter().map(stops).collect();
+    assert_eq!(found.len(), 2, "{text}");
+    for (code, level) in found.iter().flatten() {
+        assert_eq!((code.as_str(), level.as_str()), ("window", "network's round trip"), "{found:?}");
+    }
+}
+
+#[test]
+#[ignore = "long: a server and a processor of its own"]
+fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
+    let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
+                  --budget 20s --experiments sequential --far-end \"$WITNESS\" --json; done";
+    let Some(text) = lab(script) else { return };
+    let found: Vec<_> = documents(&text).iter().map(stops).collect();
+    assert_eq!(found.len(), 2, "{text}");
+    for (code, level) in found.iter().flatten() {
+        assert_eq!((code.as_str(), level.as_str()), ("far-processors", "far end's processors"), "{found:?}");
+    }
+}

@@ -1,0 +1,13 @@
+//! Measures `network`: what a share gives by block size, depth and connections, and what it costs at both ends.
+
+pub(crate) mod analysis;
+pub(crate) mod answer;
+pub(crate) mod pictures;
+pub(crate) mod plan;
+pub(crate) mod rows;
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+pub use answer::NetworkAnswer as Answer;
+pub use rows::Rows;

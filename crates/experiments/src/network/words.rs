@@ -1,0 +1,46 @@
+//! Says what `network` asks, what it found and what the papers saw.
+
+use halfpower_text::format;
+
+use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
+use crate::words::{sentences, size, times};
+
+pub(crate) const QUESTION: &str =
+    "What does a share give by block size, depth and connections, and what does a byte cost at both ends?";
+pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
+    full, and wrote 15 MB/s with 16 KB requests, less with larger ones. Two requests in flight were enough. Reads of 128 KB \
+    kept 23.4% of the client's processors busy and 14% of the server's. On one machine a write through a share cost \
+    454 to 563 µs before its first byte, and a megabyte 27 ms, up to ten times a local disk's.";
+
+pub(crate) fn answer(found: &NetworkAnswer) -> String {
+    let directions = found.directions.iter().map(|direction| Some(rate(direction)));
+    let connections = found.connections.iter().map(|more| Some(connections(more)));
+    sentences(directions.chain(connections), "No request to the share succeeded.")
+}
+
+fn rate(found: &ShareRate) -> String {
+    let ShareRate { rw, mbps, bs_bytes, iodepth, .. } = found;
+    let best = format!("{rw}s reach {} ({}, {iodepth} deep)", format::mbps(*mbps), size(*bs_bytes));
+    let at = |half: &HalfPowerAt| format!("{} at {} deep", size(half.bs_bytes), half.iodepth);
+    let halves: Vec<String> = found.half_power.iter().map(at).collect();
+    let half = if halves.is_empty() { String::new() } else { format!(", half of it from {}", halves.join(", ")) };
+    let trips = found.round_trips.map(|trips| {
+        let smallest = size(found.smallest_bs_bytes);
+        format!("; a {rw} of {smallest} alone takes {} round trips", format::two_digits(trips))
+    });
+    let bill = found.ms_per_mb.map(|here| {
+        let there = found.far_ms_per_mb.map_or(String::new(), |far| format!(", {} there", format::two_digits(far)));
+        format!("; a MB costs {} ms of processor time here{there}", format::two_digits(here))
+    });
+    format!("{best}{half}{}{}", trips.unwrap_or_default(), bill.unwrap_or_default())
+}
+
+fn connections(found: &MoreConnections) -> String {
+    let MoreConnections { rw, iodepth, connections, times: gain } = found;
+    let what = format!("{iodepth} {rw}s in flight over {connections} connections");
+    match () {
+        () if gain.is_alike() => format!("{what} are as fast as over one"),
+        () if gain.is_more() || !gain.is_known() => format!("{what} are {} as fast as over one", times(gain)),
+        () => format!("{what} are no faster than over one, as far as these runs tell"),
+    }
+}

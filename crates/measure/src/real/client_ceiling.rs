@@ -1,0 +1,112 @@
+//! Measures what our own clients of file servers can do, against a server in memory at the other end of loopback.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use halfpower_engine::{EngineError, EngineSettings, ShareLane, open_share};
+use halfpower_share::Rehearsal;
+use halfpower_spec::{Bytes, Direction, Nanos, Rw, ShareProtocol, Workload};
+
+use crate::offsets::Offsets;
+use crate::window::{Pauses, Terms, Window};
+
+/// Windows that are measured; the best counts, since others can only take from it.
+const WINDOWS: usize = 2;
+/// How long each of them is, and how long requests go out before it.
+const RUNTIME: Nanos = Nanos(20_000_000);
+const RAMP: Nanos = Nanos(4_000_000);
+/// Bytes that offsets are drawn from; nothing of them is kept.
+const SPAN_BYTES: u64 = 1 << 40;
+
+/// Direction, block size, depth and connections.
+type Key = (Direction, Bytes, u32, u32);
+
+/// What each kind of request takes our client, measured once.
+#[derive(Debug, Default)]
+pub(super) struct ClientCeilings {
+    ns_per_io: BTreeMap<Key, Option<f64>>,
+}
+
+impl ClientCeilings {
+    /// Nanoseconds between two requests of one lane of `workload` to a server as `rehearse` makes it; `None` where they are
+    /// not all of one kind, come at a rate of their own, or cannot be had.
+    pub fn ns_per_io(
+        &mut self,
+        protocol: ShareProtocol,
+        rehearse: impl FnOnce() -> Rehearsal,
+        workload: &Workload,
+    ) -> Option<f64> {
+        let Workload { rw, bs, iodepth, rate, options, .. } = *workload;
+        let direction = rw.direction().filter(|_| rate.is_none() && options.bssplit.is_none())?;
+        let connections = options.connections.clamp(1, iodepth);
+        let key = (direction, bs, iodepth, connections);
+        *self.ns_per_io.entry(key).or_insert_with(|| measure(protocol, &rehearse(), workload, connections).ok())
+    }
+}
+
+/// The shortest time between two requests of several windows.
+fn measure(
+    protocol: ShareProtocol,
+    server: &Rehearsal,
+    workload: &Workload,
+    connections: u32,
+) -> Result<f64, EngineError> {
+    let Workload { rw, bs, iodepth: depth, issuing, .. } = *workload;
+    let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
+    let lane = ShareLane { share: server, protocol, connections, writes: rw.writes(), durable: false, ledger: None };
+    let mut opened = open_share(lane, settings)?;
+    let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
+    let mut best = f64::INFINITY;
+    for _ in 0..WINDOWS {
+        let offsets = Offsets::new(&plain, &(0..SPAN_BYTES), false, 1);
+        let terms = Terms { runtime: RUNTIME, flush: false, pauses: Pauses::default(), ramp: RAMP };
+        let tally = Window::new(opened.engine.as_mut(), offsets, depth, terms, &AtomicBool::new(false)).run()?;
+        best = best.min((tally.end.0 - tally.start.0) as f64 / tally.ios.max(1) as f64);
+    }
+    Ok(best)
+}
+
+fn direction(rw: Rw) -> Direction {
+    rw.direction().unwrap_or(Direction::Read)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::{Arrival, Arrivals};
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_request_is_measured_once_and_larger_ones_take_longer() {
+        for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs] {
+            for rw in [Rw::Read, Rw::Randwrite] {
+                let mut ceilings = ClientCeilings::default();
+                let of = |bs, iodepth| Workload { rw, bs: Bytes(bs), iodepth, ..Workload::default() };
+                let mut measured = 0;
+                let mut ns = |workload: &Workload| {
+                    let rehearse = || {
+                        measured += 1;
+                        Rehearsal::plain(protocol)
+                    };
+                    ceilings.ns_per_io(protocol, rehearse, workload).expect("a ceiling")
+                };
+                let (small, large) = (ns(&of(4096, 8)), ns(&of(4 << 20, 8)));
+                assert!(small > 100.0 && large > 4.0 * small, "{protocol:?} {rw}: {small} {large}");
+                assert_eq!((ns(&of(4096, 8)), measured), (small, 2));
+            }
+        }
+    }
+
+    #[test]
+    fn requests_of_several_kinds_or_at_a_rate_have_none() {
+        let mut ceilings = ClientCeilings::default();
+        let rate = Some(Arrival { iops: 10, arrivals: Arrivals::Fixed });
+        for workload in [
+            Workload { rw: Rw::Randmixed, ..Workload::default() },
+            Workload { rw: Rw::Read, rate, ..Workload::default() },
+        ] {
+            let nobody = || unreachable!("nothing is measured");
+            assert_eq!(ceilings.ns_per_io(ShareProtocol::Nfs, nobody, &workload), None);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Tells what TCP did below the requests of one run, and how near it came to what our own client can do.
+
+use halfpower_record::{Record, Tcp};
+use halfpower_text::format::{number, percent, size, time_us};
+
+/// Rows with their names; none where no connection of ours took part.
+pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {
+    let rows = [("network", record.tcp.as_deref().map(|tcp| network(record, tcp))), ("our client", client(record))];
+    let told = |(name, words): (&'static str, Option<String>)| Some((name, words?));
+    rows.into_iter().filter_map(told).collect()
+}
+
+/// Such as `1 connection, round trip 120 µs (least 45 µs), window 2.1 MiB, none sent again`.
+fn network(record: &Record, tcp: &Tcp) -> String {
+    let connections = if tcp.connections == 1 { "connection" } else { "connections" };
+    let us = |ns: u64| time_us(ns as f64 / 1e3);
+    let least =
+        if tcp.least_round_trip_ns > 0 { format!(" (least {})", us(tcp.least_round_trip_ns)) } else { String::new() };
+    let window = size(tcp.window_bytes(record.run.workload.rw.writes()) as f64);
+    let again = match tcp.retransmitted_segments {
+        0 => "nothing sent again".to_string(),
+        _ => format!("{} of the segments sent again", percent(tcp.retransmitted_share())),
+    };
+    format!("{} {connections}, round trip {}{least}, window {window}, {again}", tcp.connections, us(tcp.round_trip_ns))
+}
+
+/// Such as `34% of the 3,200 MB/s that our client does against a server in memory`.
+fn client(record: &Record) -> Option<String> {
+    let mbps = record.client_mbps()?;
+    let share = percent(record.mbps() / mbps);
+    Some(format!("{share} of the {} MB/s that it does against a server in memory, over loopback", number(mbps)))
+}

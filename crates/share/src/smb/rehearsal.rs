@@ -1,0 +1,93 @@
+//! Answers READ, WRITE and FLUSH from memory, below any session: the far side of a rehearsal.
+
+use super::head::{self, Head};
+use super::requests::SmbRequests;
+use super::seal::{Keys, SealKind};
+use super::session::Session;
+use crate::bytes::{Reader, Writer};
+use crate::channel::Channel;
+use crate::protocol::{Answers, Asked, Opened, Seal};
+
+/// Bytes of a request up to what it carries.
+const HEAD_BYTES: usize = head::BYTES + 48;
+/// Where the signature of a message is.
+const SIGNATURE: std::ops::Range<usize> = 48..64;
+
+/// The client's side over a connection to [`SmbAnswers`], and theirs.
+pub(crate) fn rehearse(channel: Channel, seal: Option<SealKind>, slots: u32) -> (Opened, SmbAnswers) {
+    let (own, server) = seal.map(SealKind::known_keys).map_or((None, None), |(own, server)| (Some(own), server));
+    let is_signed = matches!(seal, Some(SealKind::Signed(_)));
+    let session = Session::rehearsed(channel, own);
+    let (channel, protocol) = SmbRequests::over(session, [1; 16], false, slots);
+    (Opened { channel, protocol: Box::new(protocol) }, SmbAnswers { is_signed, keys: server })
+}
+
+/// The server's side.
+pub(crate) struct SmbAnswers {
+    is_signed: bool,
+    /// What requests and answers are encrypted with.
+    keys: Option<Keys>,
+}
+
+impl Answers for SmbAnswers {
+    fn length(&self, mark: u32) -> usize {
+        mark as usize
+    }
+
+    fn mark(&self, length: usize) -> u32 {
+        length as u32
+    }
+
+    fn head_bytes(&self) -> Option<usize> {
+        self.keys.is_none().then_some(HEAD_BYTES)
+    }
+
+    fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String> {
+        self.keys.as_mut().map_or(Ok(()), |keys| keys.open(message))
+    }
+
+    fn answer(&mut self, request: &[u8], out: &mut Vec<u8>) -> Option<Asked> {
+        let mut reader = Reader(request);
+        reader.take(12)?;
+        let (command, credits) = (reader.le16()?, reader.le16()?);
+        reader.take(8)?;
+        let message = reader.le64()?;
+        let length = || Reader(request.get(head::BYTES + 4..)?).le32();
+        let mut body = Writer::default();
+        let carried = match command {
+            head::READ => {
+                let carried = length()?;
+                [17, (head::BYTES + 16) as u16].into_iter().for_each(|word| body.le16(word));
+                [carried, 0, 0].into_iter().for_each(|word| body.le32(word));
+                carried
+            }
+            head::WRITE => {
+                body.le32(17);
+                [length()?, 0, 0].into_iter().for_each(|word| body.le32(word));
+                0
+            }
+            _ => {
+                body.le32(4);
+                0
+            }
+        };
+        let at = out.len();
+        out.resize(at + head::BYTES, 0);
+        let flags = head::RESPONSE | if self.is_signed { head::SIGNED } else { 0 };
+        Head { command, credits, flags, message, tree: 1, session: 1, ..Head::default() }.write(&mut out[at..]);
+        if self.is_signed {
+            // No signature of a server: whoever rehearses works it out and passes on.
+            out[at..][SIGNATURE].fill(1);
+        }
+        out.extend_from_slice(&body.0);
+        Some(Asked { carried: carried as usize, padding: 0 })
+    }
+
+    fn seals(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    fn close(&mut self, message: &mut Vec<u8>) -> Result<(), String> {
+        self.keys.as_mut().map_or(Ok(()), |keys| keys.close(message))
+    }
+}

@@ -1,0 +1,180 @@
+//! Checks that a server whose answers are garbled on their way neither hangs nor crashes whoever speaks to it.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use halfpower_share::{Access, Credentials, Op, PipelineSource, Share};
+use halfpower_spec::{ShareAddress, ShareProtocol, Target};
+
+use crate::carrying::{Slots, carry, lane, orders};
+use crate::memory_nfs::MemoryNfs;
+use crate::memory_smb::MemorySmb;
+
+/// Far longer than a whole talk may take: what comes later hangs.
+const HANGS: Duration = Duration::from_secs(60);
+const SLOT_BYTES: u32 = 4096;
+/// Most of their time they wait for what does not come.
+const CLIENTS: usize = 8;
+
+/// Numbers that look like chance and come again (xorshift).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+/// A way to the server behind `port` on which answers are garbled and counted; gives its own port.
+fn garbling(port: u16, seed: u64, garbled: &Arc<AtomicU64>) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let garbled = Arc::clone(garbled);
+    std::thread::spawn(move || {
+        for (number, client) in (0..).zip(listener.incoming().flatten()) {
+            let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+            let (mut there, mut back) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut there, &mut back);
+                let _ = back.shutdown(std::net::Shutdown::Both);
+            });
+            let (garbled, chance) = (Arc::clone(&garbled), Chance(seed.wrapping_add(number * 0x9e37_79b9) | 1));
+            std::thread::spawn(move || {
+                let _ = answers(server, &client, chance, &garbled);
+                let _ = client.shutdown(std::net::Shutdown::Both);
+            });
+        }
+    });
+    own
+}
+
+/// Hands answers on: a few as they are, then some of them changed.
+fn answers(
+    mut server: TcpStream,
+    mut client: &TcpStream,
+    mut chance: Chance,
+    garbled: &AtomicU64,
+) -> std::io::Result<()> {
+    let sound = chance.next(16);
+    for number in 0.. {
+        let mut mark = [0; 4];
+        server.read_exact(&mut mark)?;
+        let mut message = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
+        server.read_exact(&mut message)?;
+        if number >= sound && chance.next(3) > 0 {
+            garbled.fetch_add(1, Ordering::Relaxed);
+            garble(&mut mark, &mut message, &mut chance);
+        }
+        client.write_all(&[&mark[..], &message].concat())?;
+    }
+    Ok(())
+}
+
+fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
+    let is_last = mark[0] & 0x80;
+    match chance.next(8) {
+        0 => *mark = (chance.next(1 << 32) as u32).to_be_bytes(),
+        1 => message.truncate(chance.next(message.len() as u64 + 1) as usize),
+        2 => message.extend((0..chance.next(300)).map(|byte| byte as u8)),
+        3 => message.iter_mut().for_each(|byte| *byte = chance.next(256) as u8),
+        _ => {
+            // Where the heads and their lengths are.
+            let near = message.len().min(160) as u64;
+            for _ in 0..=chance.next(4).min(near) {
+                if let Some(byte) = message.get_mut(chance.next(near.max(1)) as usize) {
+                    *byte = [0, 1, 0x7f, 0x80, 0xff, byte.wrapping_add(1)][chance.next(6) as usize];
+                }
+            }
+        }
+    }
+    if chance.next(8) > 0 {
+        *mark = (message.len() as u32).to_be_bytes();
+        mark[0] |= is_last;
+    }
+}
+
+/// Signs in, makes a file, writes, reads and flushes, as far as that goes; gives the sentence that ended it.
+fn talk(address: &ShareAddress) -> Option<String> {
+    let (user, password) = ("ann".to_string(), "hidden-word".to_string());
+    let credentials = Credentials { user, password, domain: String::new() };
+    let access = Access { credentials, timeout: Duration::from_millis(4) };
+    let said = || -> Result<(), String> {
+        let mut share = Share::connect(address, &access).map_err(|error| error.to_string())?;
+        share.free_bytes().map_err(|error| error.to_string())?;
+        let mut pipeline = share.pipeline(lane(false, 4, SLOT_BYTES)).map_err(|error| error.to_string())?;
+        let mut slots = Slots(vec![vec![1; SLOT_BYTES as usize]; 4]);
+        for op in [Op::Write, Op::Read, Op::Write, Op::Flush, Op::Read, Op::Read, Op::Read] {
+            carry(&mut pipeline, &mut slots, &orders(op, 4, SLOT_BYTES, 0))?;
+        }
+        Ok(())
+    };
+    said().err()
+}
+
+fn survive(protocol: ShareProtocol, messages: u64) {
+    let (smb, nfs) = (MemorySmb::start(), MemoryNfs::start());
+    let (text, port) = match protocol {
+        ShareProtocol::Smb => ("smb://ann@127.0.0.1/share", smb.port),
+        ShareProtocol::Nfs => ("nfs://127.0.0.1/export", nfs.port),
+    };
+    let garbled = Arc::new(AtomicU64::new(0));
+    let port = Some(garbling(port, 0x5eed + messages, &garbled));
+    let Ok(Target::Share(address)) = Target::parse(text, |_| Err(std::io::Error::other("none"))) else {
+        panic!("{text}")
+    };
+    let address = ShareAddress { port, ..address };
+    let (told, heard) = mpsc::channel();
+    let count = Arc::clone(&garbled);
+    let client = move || {
+        while count.load(Ordering::Relaxed) < messages {
+            if told.send(talk(&address)).is_err() {
+                return;
+            }
+        }
+    };
+    let clients: Vec<_> = (0..CLIENTS).map(|_| std::thread::spawn(client.clone())).collect();
+    drop(client);
+    let mut ended = 0;
+    loop {
+        match heard.recv_timeout(HANGS) {
+            Ok(Some(said)) => {
+                assert!(said.contains("://127.0.0.1") && !said.contains("hidden-word"), "{said}");
+                ended += 1;
+            }
+            Ok(None) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("{protocol:?}: it hangs"),
+        }
+    }
+    clients.into_iter().for_each(|client| client.join().expect("no panic"));
+    assert!(garbled.load(Ordering::Relaxed) >= messages && ended > 0);
+}
+
+#[test]
+fn smb_survives_garbled_answers() {
+    survive(ShareProtocol::Smb, 1000);
+}
+
+#[test]
+fn nfs_survives_garbled_answers() {
+    survive(ShareProtocol::Nfs, 1000);
+}
+
+#[test]
+#[ignore = "long: 50,000 messages"]
+fn smb_survives_many_garbled_answers() {
+    survive(ShareProtocol::Smb, 50_000);
+}
+
+#[test]
+#[ignore = "long: 50,000 messages"]
+fn nfs_survives_many_garbled_answers() {
+    survive(ShareProtocol::Nfs, 50_000);
+}

@@ -1,0 +1,203 @@
+//! Serves one SMB share from memory, to guests: negotiation and NTLM as far as a guest needs them, no signatures.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+const SUCCESS: u32 = 0;
+const MORE_PROCESSING: u32 = 0xC000_0016;
+const END_OF_FILE: u32 = 0xC000_0011;
+const COLLISION: u32 = 0xC000_0035;
+const FULL: u32 = 0xC000_007F;
+const BAD_NAME: u32 = 0xC000_00CC;
+const HEAD: usize = 64;
+/// Free bytes: 2^20 units of 8 sectors of 1024 bytes.
+const FREE: [u32; 2] = [8, 1024];
+
+/// A server that lives as long as its process.
+#[derive(Clone)]
+pub struct MemorySmb {
+    pub port: u16,
+    pub files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    /// Flushes that were asked for.
+    pub flushes: Arc<AtomicU64>,
+    /// Writes that had to be on the disk at once.
+    pub durable_writes: Arc<AtomicU64>,
+    /// Whether it has no room.
+    pub full: Arc<Mutex<bool>>,
+}
+
+/// One connection: names of open files by their number, and those that go with it.
+#[derive(Default)]
+struct Session {
+    open: Vec<String>,
+    own: Vec<String>,
+}
+
+impl MemorySmb {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let server = Self {
+            port: listener.local_addr().unwrap().port(),
+            files: Arc::default(),
+            flushes: Arc::default(),
+            durable_writes: Arc::default(),
+            full: Arc::default(),
+        };
+        let shared = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = shared.clone();
+                std::thread::spawn(move || {
+                    let mut session = Session::default();
+                    let _ = server.serve(stream, &mut session);
+                    let mut files = server.files.lock().unwrap();
+                    session.own.iter().for_each(|name| drop(files.remove(name)));
+                });
+            }
+        });
+        server
+    }
+
+    fn serve(&self, mut stream: TcpStream, session: &mut Session) -> Option<()> {
+        stream.set_nodelay(true).ok()?;
+        loop {
+            let mut mark = [0; 4];
+            stream.read_exact(&mut mark).ok()?;
+            let mut request = vec![0; u32::from_be_bytes(mark) as usize];
+            stream.read_exact(&mut request).ok()?;
+            let (status, body) = self.answer(&request, session)?;
+            let mut head = request[..HEAD].to_vec();
+            head[8..12].copy_from_slice(&status.to_le_bytes());
+            head[14..16].copy_from_slice(&(u16_at(&request, 14)?.min(64)).to_le_bytes());
+            head[16] |= 1;
+            head[36..40].copy_from_slice(&5_u32.to_le_bytes());
+            head[40..48].copy_from_slice(&77_u64.to_le_bytes());
+            let answer = [head, body].concat();
+            stream.write_all(&[&(answer.len() as u32).to_be_bytes()[..], &answer].concat()).ok()?;
+        }
+    }
+
+    /// Status and body of the answer; `None` to what no client asks.
+    fn answer(&self, request: &[u8], session: &mut Session) -> Option<(u32, Vec<u8>)> {
+        let body = request.get(HEAD..)?;
+        let mut files = self.files.lock().unwrap();
+        let error = |status| Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]));
+        let file_at = |at: usize| session.open.get(u16_at(body, at)? as usize).cloned();
+        match u16_at(request, 12)? {
+            0 => Some((SUCCESS, negotiated())),
+            1 => Some(set_up(request)?),
+            3 => {
+                let (at, length) = (u16_at(body, 4)? as usize, u16_at(body, 6)? as usize);
+                let path = utf16(request.get(at..at + length)?);
+                if path.ends_with(r"\share") {
+                    Some((SUCCESS, words(&[16, 1, 0, 0, 0, 0, 0, 0])))
+                } else {
+                    error(BAD_NAME)
+                }
+            }
+            5 => {
+                let (at, length) = (u16_at(body, 44)? as usize, u16_at(body, 46)? as usize);
+                let name = utf16(request.get(at..at + length)?);
+                // Disposition: only a new one, or only one that is there.
+                if (u32_at(body, 36)? == 2) == files.contains_key(&name) {
+                    return error(COLLISION);
+                }
+                // Delete on close.
+                if u32_at(body, 40)? & 0x1000 != 0 {
+                    session.own.push(name.clone());
+                }
+                files.entry(name.clone()).or_default();
+                session.open.push(name);
+                let mut answer = vec![0; 88];
+                answer[0] = 89;
+                answer[64..66].copy_from_slice(&(session.open.len() as u16 - 1).to_le_bytes());
+                Some((SUCCESS, answer))
+            }
+            6 => Some((SUCCESS, vec![0; 60])),
+            7 => {
+                self.flushes.fetch_add(1, Ordering::Relaxed);
+                Some((SUCCESS, vec![4, 0, 0, 0]))
+            }
+            8 => {
+                let (length, offset) = (u32_at(body, 4)? as usize, u64_at(body, 8)? as usize);
+                let file = files.get(&file_at(16)?)?;
+                let data = file.get(offset..(offset + length).min(file.len())).unwrap_or_default();
+                if data.is_empty() {
+                    return error(END_OF_FILE);
+                }
+                let front = [&[17, 0, HEAD as u8 + 16, 0][..], &(data.len() as u32).to_le_bytes(), &[0; 8]].concat();
+                Some((SUCCESS, [&front, data].concat()))
+            }
+            9 => {
+                let (at, length) = (u16_at(body, 2)? as usize, u32_at(body, 4)? as usize);
+                let offset = u64_at(body, 8)? as usize;
+                let data = request.get(at..at + length)?;
+                if *self.full.lock().unwrap() {
+                    return error(FULL);
+                }
+                let file = files.get_mut(&file_at(16)?)?;
+                file.resize(file.len().max(offset + length), 0);
+                file[offset..offset + length].copy_from_slice(data);
+                self.durable_writes.fetch_add(u64::from(u32_at(body, 44)? == 1), Ordering::Relaxed);
+                Some((SUCCESS, [&[17, 0, 0, 0][..], &(length as u32).to_le_bytes(), &[0; 8]].concat()))
+            }
+            16 => {
+                let units = (1_u64 << 20).to_le_bytes();
+                let sizes = FREE.map(u32::to_le_bytes).concat();
+                let told = [&units[..], &units, &units, &sizes].concat();
+                let front = [&[9, 0, HEAD as u8 + 8, 0][..], &(told.len() as u32).to_le_bytes()].concat();
+                Some((SUCCESS, [front, told].concat()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// SMB 2.1 with large requests of up to 1 MiB, no signatures required.
+fn negotiated() -> Vec<u8> {
+    let mut body = words(&[65, 1, 0x0210, 0]);
+    body.extend([7; 16]);
+    [4, 1 << 20, 1 << 20, 1 << 20].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
+    body.extend([0; 24]);
+    body
+}
+
+/// NTLM's challenge first, then whoever comes is a guest.
+fn set_up(request: &[u8]) -> Option<(u32, Vec<u8>)> {
+    let body = request.get(HEAD..)?;
+    let (at, length) = (u16_at(body, 12)? as usize, u16_at(body, 14)? as usize);
+    let token = request.get(at..at + length)?;
+    if u32_at(token, 8)? == 3 {
+        return Some((SUCCESS, words(&[9, 1, HEAD as u16 + 8, 0])));
+    }
+    let mut challenge = [&b"NTLMSSP\0"[..], &2_u32.to_le_bytes(), &[0; 8], &0x0002_8201_u32.to_le_bytes()].concat();
+    challenge.extend([3; 8]);
+    challenge.extend([0; 16]);
+    let mut answer = words(&[9, 0, HEAD as u16 + 8, challenge.len() as u16]);
+    answer.extend(challenge);
+    Some((MORE_PROCESSING, answer))
+}
+
+fn words(words: &[u16]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn utf16(bytes: &[u8]) -> String {
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+    String::from_utf16_lossy(&units)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
