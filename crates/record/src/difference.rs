@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 18] {
+fn parts(question: &Question) -> [(&'static str, String); 19] {
     let Question {
         target,
         experiments,
@@ -26,6 +26,7 @@ fn parts(question: &Question) -> [(&'static str, String); 18] {
         iodepth,
         cache,
         threads,
+        connections,
         engine,
         issuing,
         size,
@@ -46,6 +47,7 @@ fn parts(question: &Question) -> [(&'static str, String); 18] {
         ("depth", list(iodepth)),
         ("cache setting", list(cache)),
         ("number of threads", threads.to_string()),
+        ("number of connections", connections.to_string()),
         ("engine", engine.to_string()),
         ("issuing", issuing.map_or("as in the first releases".to_string(), |issuing| issuing.to_string())),
         ("size", size.map_or("not set".to_string(), |size| size.to_string())),
@@ -88,6 +90,7 @@ mod tests {
         let there = Question::about("a");
         let others = [
             Question { target: "b".into(), ..there.clone() },
+            Question { connections: 4, ..there.clone() },
             Question { experiments: vec![], ..there.clone() },
             Question { directions: vec![], ..there.clone() },
             Question { bs: vec![], ..there.clone() },
