@@ -224,6 +224,11 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
 /// The far end's processors, or a disk of it, have nothing left.
 fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let far = cell.far_end.as_ref()?;
+    if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
+        let FarDiskLimit { name: disk, mbps, limit_mbps, share, group } = limit.clone();
+        let stopped_by = StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group };
+        return Some((LevelId::named("far end's disk", None), stopped_by));
+    }
     let of_processors = far.processors;
     let are_full = far.busy_share + far.steal_share >= FULL_CORE;
     // Where both ends are one machine, a busy processor may be this end's.
@@ -233,11 +238,6 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
             if are_full { (of_processors, far.busy_share, far.steal_share) } else { (1, far.busiest_share, 0.0) };
         let stopped_by = StoppedBy::FarProcessors { processors, of_processors, share, steal_share };
         return Some((LevelId::named("far end's processors", None), stopped_by));
-    }
-    if let Some(limit) = far.disk_limit.as_ref().filter(|limit| limit.is_reached()) {
-        let FarDiskLimit { name: disk, mbps, limit_mbps, share, group } = limit.clone();
-        let stopped_by = StoppedBy::FarDiskLimit { disk, mbps, limit_mbps, share, group };
-        return Some((LevelId::named("far end's disk", None), stopped_by));
     }
     let disk = far.disk.as_ref().filter(|disk| disk.busy_share >= BUSY_DISK)?;
     let (disk, share) = (disk.name.clone(), disk.busy_share);

@@ -140,7 +140,7 @@ fn a_mode_of_forty_milliseconds_is_called_what_it_is() {
     assert_eq!(delayed(&findings_of(SHARE, with_mode(9_000_000))), None);
     assert_eq!(delayed(&findings_of(SHARE, with_mode(30_000_000))), None);
     // All of it in flight takes longer than that anyway, or the network does.
-    assert_eq!(delayed(&findings_of("fixed=40000us,rate=1GB/s,disks=1,noise=0%", with_mode(40_100_000))), None);
+    assert_eq!(delayed(&findings_of("fixed=1us,rate=0.1MB/s,disks=1,noise=0%", with_mode(40_100_000))), None);
     let far = |record: &mut Record| {
         with_mode(40_100_000)(record);
         with_tcp(39_000_000, 1 << 30)(record);

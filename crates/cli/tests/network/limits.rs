@@ -60,14 +60,28 @@ fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
 
 #[test]
 #[ignore = "long: a server and a delay of its own"]
-fn a_round_trip_of_10_milliseconds_gives_what_is_in_flight_over_it() {
-    let runs = "$HP run $share --size 16MiB --rw $1 --cache $2 --bs 64k --iodepth 4 --ramp-time 500ms --runtime 3s";
-    // What the server takes for itself is known from the near wire, one at a time.
-    let script = format!(
-        "delay 10; for share in $FAR_SMB $FAR_NFS; do for how in 'read device' 'write device'; do set -- $how; {runs}; done; done"
-    );
-    let wanted = 4.0 * 65536.0 / 10_150.0;
-    gives(&script, &[wanted; 4]);
+fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
+    const BLOCK: f64 = 16384.0;
+    // What a request takes beside it is known from the near wire.
+    let script = "delay 10; for share in $SMB $NFS $FAR_SMB $FAR_NFS; do for rw in read write; do \
+                  $HP run $share --size 16MiB --rw $rw --bs 16k --iodepth 1 --runtime 3s; done; done";
+    let mut best = [0.0; 4];
+    for _ in 0..TRIES {
+        let Some(text) = lab(script) else { return };
+        let rates = rates(&text);
+        let Some(([near @ ..], [far @ ..])) = rates.split_at_checked(4) else { panic!("{text}") };
+        assert_eq!(far.len(), 4, "{text}");
+        let wanted: Vec<f64> = near.iter().map(|near| BLOCK / (10_000.0 + BLOCK / near)).collect();
+        println!("{far:?} of {wanted:?} MB/s");
+        for ((best, far), wanted) in best.iter_mut().zip(far).zip(&wanted) {
+            assert!(far / wanted <= 1.0 + WITHIN, "{far:?} of {wanted:?} MB/s\n{text}");
+            *best = f64::max(*best, far / wanted);
+        }
+        if best.iter().all(|share| *share >= 1.0 - WITHIN) {
+            return;
+        }
+    }
+    panic!("{best:?} of what is known at best");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn setting(study: &StudyFindings, advice: &UseAdvice, span_bytes: Option<u64>) -
             div.line {
                 pre tabindex="0" { code { @for piece in pieces(&command) { span { (piece) } } } }
                 button type="button" aria-label={ "Copy the command: " (of) } { "Copy" }
-                @if let Some(job) = fio_job(&workload, target, span_bytes) {
+                @if let Some(job) = fio_job(&workload, &study.target, span_bytes) {
                     button type="button" data-text=(job) aria-label={ "Copy the fio job: " (of) } { "fio" }
                 }
             }

@@ -24,9 +24,13 @@ fn network(record: &Record, tcp: &Tcp) -> String {
     format!("{} {connections}, round trip {}{least}, window {window}, {again}", tcp.connections, us(tcp.round_trip_ns))
 }
 
-/// Such as `34% of the 3,200 MB/s that our client does against a server in memory`.
+/// Such as `34% of the 3,200 MB/s that it does against a server in memory, over loopback`. What the run went beyond was
+/// measured too low, since others had the processors then.
 fn client(record: &Record) -> Option<String> {
-    let mbps = record.client_mbps()?;
+    let mbps = record.client_mbps().filter(|mbps| *mbps > 0.0)?;
+    if record.mbps() > mbps {
+        return Some(format!("more than the {} MB/s that it did against a server in memory before", number(mbps)));
+    }
     let share = percent(record.mbps() / mbps);
     Some(format!("{share} of the {} MB/s that it does against a server in memory, over loopback", number(mbps)))
 }

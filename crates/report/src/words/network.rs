@@ -78,7 +78,9 @@ fn row(cell: &CellFinding) -> Option<[String; 5]> {
     let settings = CellSettings::of(cell);
     let least = tcp.least_round_trip_us.map(|us| format!(", least {}", format::time_us(us))).unwrap_or_default();
     let client = cell.client_mbps.filter(|mbps| *mbps > 0.0).map_or("unknown".to_string(), |mbps| {
-        format!("{} of {}", format::percent(cell.mbps.value / mbps), format::mbps(mbps))
+        let share = cell.mbps.value / mbps;
+        let share = if share > 1.0 { "more than".to_string() } else { format!("{} of", format::percent(share)) };
+        format!("{share} {}", format::mbps(mbps))
     });
     Some([
         format!("{}, {}", row_name(&settings), size_and_depth(&settings)),
