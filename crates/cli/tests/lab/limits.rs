@@ -11,6 +11,8 @@ const BLOCK_SIZES: [u64; 6] = [4096, 8192, 16384, 32768, 65536, 262_144];
 
 /// A throttled device, and a study of it that is under way.
 struct Case {
+    /// What is limited: reads or writes.
+    rw: &'static str,
     bps: Option<u64>,
     iops: Option<u64>,
     throttle: Throttle,
@@ -19,17 +21,22 @@ struct Case {
 }
 
 impl Case {
-    fn new(name: &str, bps: Option<u64>, iops: Option<u64>) -> Result<Self, String> {
+    fn new(name: &str, rw: &'static str, bps: Option<u64>, iops: Option<u64>) -> Result<Self, String> {
         let device = Loop::new(64 * MIB)?;
-        let throttle = Throttle::new(name, &[Limit::of_reads(&device, bps, iops)])?;
-        Ok(Self { bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
+        let limit = match rw {
+            "read" => Limit::of_reads(&device, bps, iops),
+            _ => Limit { device: &device, bps: None, iops: None, write_bps: bps, write_iops: iops },
+        };
+        let throttle = Throttle::new(name, &[limit])?;
+        Ok(Self { rw, bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
     }
 
     fn begin(&self) -> Begun {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        let words = "--experiments random --rw read --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
+        let rw = if self.rw == "read" { "read" } else { "write --overwrite" };
+        let words = "--experiments random --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
         let target = self.device.device.to_str().unwrap();
-        self.throttle.begin(self.folder.path(), target, &format!("{words} {}", sizes.join(",")))
+        self.throttle.begin(self.folder.path(), target, &format!("--rw {rw} {words} {}", sizes.join(",")))
     }
 
     /// Throughput of a block size under both limits, in bytes a second.
@@ -40,6 +47,7 @@ impl Case {
 
     fn check(&self, findings: &Value) {
         let limits = &findings["limits"][0];
+        println!("{}s, {:?} bytes and {:?} requests a second", self.rw, self.bps, self.iops);
         for cell in findings["cells"].as_array().unwrap() {
             let (iodepth, bs, mbps) = (&cell["iodepth"], &cell["bs_bytes"], &cell["mbps"]["value"]);
             println!("{iodepth:>3} deep, {bs:>8} bytes: {mbps} MB/s in {} runs", cell["runs"]);
@@ -70,10 +78,14 @@ fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
 
 fn measure() {
     // Half of the peak lies at BPS / (2 x IOPS) where both limits hold: 20,971 bytes.
-    let wanted =
-        [("bytes", Some(40 * MIB), None), ("requests", None, Some(1_000)), ("both", Some(40 * MIB), Some(1_000))];
+    let wanted = [
+        ("bytes", "read", Some(40 * MIB), None),
+        ("requests", "read", None, Some(1_000)),
+        ("both", "read", Some(40 * MIB), Some(1_000)),
+        ("writes", "write", Some(40 * MIB), Some(1_000)),
+    ];
     let cases: Result<Vec<Case>, String> =
-        wanted.into_iter().map(|(name, bps, iops)| Case::new(name, bps, iops)).collect();
+        wanted.into_iter().map(|(name, rw, bps, iops)| Case::new(name, rw, bps, iops)).collect();
     let cases = match cases {
         Ok(cases) => cases,
         Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
