@@ -4,6 +4,7 @@
 //! that was seen and that nothing advertises; a device that does no more side by side; else the time of each
 //! request, so that more depth would still help. The sentences about it are the report's.
 
+use halfpower_record::Environment;
 use halfpower_spec::{Direction, EngineName};
 
 use crate::half_power::depth_line;
@@ -129,6 +130,18 @@ fn nothing_to_judge(cells: &[CellFinding]) -> StoppedBy {
 }
 
 impl<'a> JudgedStudy<'a> {
+    /// What `environment` says beside the levels and cells.
+    pub fn of(
+        environment: &Environment,
+        levels: &'a [PathLevel],
+        cells: &'a [CellFinding],
+        paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
+    ) -> Self {
+        let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
+        let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
+        Self { levels, cells, paths, cpus, virtualised, ends_are_one }
+    }
+
     /// The best usable cell of all, with its path.
     fn best(&self) -> Option<(&MeasuredPath<'a>, &Regimes<'a>, &CellFinding)> {
         let of_path =

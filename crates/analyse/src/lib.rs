@@ -138,10 +138,8 @@ pub fn analyse(
     let paths = paths(&walked);
     let fitted = fitted(&paths);
     let curves = curves_of(question, &levels, &fitted);
-    let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
     let known = ladder::with_measured(&levels, measured);
-    let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
-    let judged = JudgedStudy { levels: &known, cells: &cells, paths: &fitted, cpus, virtualised, ends_are_one };
+    let judged = JudgedStudy::of(environment, &known, &cells, &fitted);
     let judgement = judgement(&judged, measured);
     let (costs, advice, harness_ns_per_io) = (costs(&walked), advice(&cells), harness_ns_per_io(records));
     let warnings = warnings(&Grounds {
@@ -179,7 +177,7 @@ pub fn analyse(
         advice,
         warnings,
         harness_ns_per_io,
-        threads: thread_scaling::thread_scaling(&cells, cpus),
+        threads: thread_scaling::thread_scaling(&cells, environment.machine.usable_cpus()),
         imported: environment.imported.clone(),
         beside: beside::beside(records),
         cells,

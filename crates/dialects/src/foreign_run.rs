@@ -77,7 +77,7 @@ impl ForeignRun {
             runtime: Nanos(self.runtime_ns),
             seed: 0,
         };
-        let Self { read, write, .. } = self;
+        let Self { read, write, user_ns, system_ns, .. } = self;
         let ios = read.ios.saturating_add(write.ios);
         let apart = self.workload.rw.direction().is_none() && knows_mix;
         let elapsed_ns = self.elapsed_ns;
@@ -101,14 +101,7 @@ impl ForeignRun {
             by_direction: apart.then_some(sides),
             trims: None,
             achieved_depth: depth,
-            cpu: Cpu {
-                span_ns: elapsed_ns,
-                ios,
-                user_ns: self.user_ns,
-                system_ns: self.system_ns,
-                machine: self.machine,
-                soaker: None,
-            },
+            cpu: Cpu { span_ns: elapsed_ns, ios, user_ns, system_ns, machine: self.machine, soaker: None },
             syncs: Latency::default(),
             lanes: Vec::new(),
             series: Series::default(),
