@@ -7,10 +7,10 @@
 # FOLDER (default: this one) takes the files of the benchmarks, which are removed again.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-tiny=() profile=release
+tiny=() profile=release shares=()
 if [ "${1:-}" = --tiny ]; then
   # The build that tests use will do: nobody looks at the numbers.
-  tiny=(--tiny) profile=dev
+  tiny=(--tiny) profile=dev shares=(--pairs 1 --size 16 --runtime 0.2)
   export PAIRS=1 RUNTIME=1 SIZE=16m SECONDS_MORE=0.2 DEPTHS=32
   shift
 fi
@@ -24,3 +24,12 @@ for line in sys.stdin:
 "$here/instructions.sh"
 "$here/against-fio.sh" "$folder"
 "$here/against-stream.sh" "${tiny[@]}"
+# Shares of Samba and NFS-Ganesha, in namespaces of their own that go when this does.
+needed=(smbd smbpasswd smbclient ganesha.nfsd rpcbind nfs-cp tc unshare)
+if [ "$(id -u)" = 0 ] && missing=$(for word in "${needed[@]}"; do command -v "$word" >/dev/null || echo "$word"; done) &&
+  [ -z "$missing" ]; then
+  HP=$HALFPOWER bash "$here/../crates/cli/tests/network/lab.sh" \
+    "'$(cd "$here" && pwd)/shares.py' --halfpower \"\$HP\" ${shares[*]} \$SMB \$NFS"
+else
+  echo "left out: shares.py takes root and ${needed[*]}" >&2
+fi

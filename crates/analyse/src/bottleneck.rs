@@ -144,6 +144,18 @@ fn nothing_to_judge(cells: &[CellFinding]) -> StoppedBy {
 }
 
 impl<'a> JudgedStudy<'a> {
+    /// What `environment` says beside the levels and cells.
+    pub fn of(
+        environment: &Environment,
+        levels: &'a [PathLevel],
+        cells: &'a [CellFinding],
+        paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
+    ) -> Self {
+        let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
+        let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
+        Self { levels, cells, paths, cpus, virtualised, ends_are_one }
+    }
+
     /// The best usable cell of all, with its path.
     fn best(&self) -> Option<(&MeasuredPath<'a>, &Regimes<'a>, &CellFinding)> {
         let of_path =

@@ -117,12 +117,10 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let plain: Vec<&Record> = plain.into_iter().chain(confirming).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
-    let run_mbps = judged.run_mbps();
-    let mbps = Interval::of_means(&run_mbps);
+    let (run_mbps, mbps) = (judged.run_mbps(), Interval::of_means(&judged.run_mbps()));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
-    let charged_ns = total(&|r| r.cpu.user_ns as f64 + r.cpu.system_ns as f64);
-    let submitted = total(&|r| r.cpu.ios as f64);
+    let (charged_ns, submitted) = (total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.cpu.ios as f64));
     let knows = |what| valid.iter().all(|record| record.knows(what));
     let soaked = Soaked::of(of_pass(Pass::Soaker));
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;

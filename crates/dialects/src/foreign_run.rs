@@ -78,7 +78,7 @@ impl ForeignRun {
             seed: 0,
         };
         let (elapsed_ns, achieved_depth) = (self.elapsed_ns, self.depth());
-        let Self { read, write, .. } = self;
+        let Self { read, write, user_ns, system_ns, .. } = self;
         let ios = read.ios.saturating_add(write.ios);
         let apart = self.workload.rw.direction().is_none() && knows_mix;
         let sides = ByDirection { read_bytes: read.bytes, read_latency: read.latency, write_latency: write.latency };
@@ -100,14 +100,7 @@ impl ForeignRun {
             by_direction: apart.then_some(sides),
             trims: None,
             achieved_depth,
-            cpu: Cpu {
-                span_ns: elapsed_ns,
-                ios,
-                user_ns: self.user_ns,
-                system_ns: self.system_ns,
-                machine: self.machine,
-                soaker: None,
-            },
+            cpu: Cpu { span_ns: elapsed_ns, ios, user_ns, system_ns, machine: self.machine, soaker: None },
             syncs: Latency::default(),
             lanes: Vec::new(),
             series: Series::default(),

@@ -68,8 +68,7 @@ fn measure_in_pass(
 ) -> Result<Record, MeasureError> {
     let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
     backend.admits(&run.workload)?;
-    let harness_ns_per_io = backend.harness_ns_per_io(run.workload.iodepth);
-    let client_ns_per_io = backend.client_ns_per_io(&run.workload);
+    let own_ns = (backend.harness_ns_per_io(run.workload.iodepth), backend.client_ns_per_io(&run.workload));
     let prepared = backend.prepare(run, stop)?;
     let mut account = backend.account(pass)?;
     let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
@@ -81,8 +80,7 @@ fn measure_in_pass(
     sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
     let of_readers = beside.iter().map(|lane| lane.record()).chain(spent.beside);
     let lanes: Vec<LaneRecord> = own.iter().map(|lane| lane.record()).chain(of_readers).collect();
-    let beside_ios: u64 = lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum();
-    let submitted = sum.ios + sum.errors.values().sum::<u64>() + sum.drained_ios + beside_ios;
+    let submitted = sum.submitted_ios() + of_random_readers(&lanes);
     // A target that does not answer is not asked again.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         sum.add_found(backend.read_back(run, stop)?);
@@ -111,8 +109,8 @@ fn measure_in_pass(
         syncs: sum.syncs,
         lanes,
         series: sum.series,
-        harness_ns_per_io,
-        client_ns_per_io,
+        harness_ns_per_io: own_ns.0,
+        client_ns_per_io: own_ns.1,
         cached_bytes,
         noise: spent.noise,
         tcp: spent.tcp,
@@ -122,4 +120,9 @@ fn measure_in_pass(
         discarded: Vec::new(),
         origin: None,
     })
+}
+
+/// Requests of random readers beside the workload.
+fn of_random_readers(lanes: &[LaneRecord]) -> u64 {
+    lanes.iter().filter(|lane| lane.role == LaneRole::Random).map(|lane| lane.ios).sum()
 }

@@ -29,6 +29,11 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
+    /// Requests that went out, also those that no longer counted.
+    pub fn submitted_ios(&self) -> u64 {
+        self.ios + self.errors.values().sum::<u64>() + self.drained_ios
+    }
+
     /// Of at least one lane.
     pub(crate) fn of(lanes: &[Driven]) -> Self {
         let tallies = || lanes.iter().map(|lane| &lane.tally);

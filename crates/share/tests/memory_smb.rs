@@ -84,8 +84,6 @@ impl MemorySmb {
     fn answer(&self, request: &[u8], session: &mut Session) -> Option<(u32, Vec<u8>)> {
         let body = request.get(HEAD..)?;
         let mut files = self.files.lock().unwrap();
-        let error = |status| Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]));
-        let file_at = |at: usize| session.open.get(u16_at(body, at)? as usize).cloned();
         match u16_at(request, 12)? {
             0 => Some((SUCCESS, negotiated())),
             1 => Some(set_up(request)?),
@@ -95,7 +93,7 @@ impl MemorySmb {
                 if path.ends_with(r"\share") {
                     Some((SUCCESS, words(&[16, 1, 0, 0, 0, 0, 0, 0])))
                 } else {
-                    error(BAD_NAME)
+                    refused(BAD_NAME)
                 }
             }
             5 => {
@@ -103,7 +101,7 @@ impl MemorySmb {
                 let name = utf16(request.get(at..at + length)?);
                 // Disposition: only a new one, or only one that is there.
                 if (u32_at(body, 36)? == 2) == files.contains_key(&name) {
-                    return error(COLLISION);
+                    return refused(COLLISION);
                 }
                 // Delete on close.
                 if u32_at(body, 40)? & 0x1000 != 0 {
@@ -117,33 +115,7 @@ impl MemorySmb {
                 Some((SUCCESS, answer))
             }
             6 => Some((SUCCESS, vec![0; 60])),
-            7 => {
-                self.flushes.fetch_add(1, Ordering::Relaxed);
-                Some((SUCCESS, vec![4, 0, 0, 0]))
-            }
-            8 => {
-                let (length, offset) = (u32_at(body, 4)? as usize, u64_at(body, 8)? as usize);
-                let file = files.get(&file_at(16)?)?;
-                let data = file.get(offset..(offset + length).min(file.len())).unwrap_or_default();
-                if data.is_empty() {
-                    return error(END_OF_FILE);
-                }
-                let front = [&[17, 0, HEAD as u8 + 16, 0][..], &(data.len() as u32).to_le_bytes(), &[0; 8]].concat();
-                Some((SUCCESS, [&front, data].concat()))
-            }
-            9 => {
-                let (at, length) = (u16_at(body, 2)? as usize, u32_at(body, 4)? as usize);
-                let offset = u64_at(body, 8)? as usize;
-                let data = request.get(at..at + length)?;
-                if *self.full.lock().unwrap() {
-                    return error(FULL);
-                }
-                let file = files.get_mut(&file_at(16)?)?;
-                file.resize(file.len().max(offset + length), 0);
-                file[offset..offset + length].copy_from_slice(data);
-                self.durable_writes.fetch_add(u64::from(u32_at(body, 44)? == 1), Ordering::Relaxed);
-                Some((SUCCESS, [&[17, 0, 0, 0][..], &(length as u32).to_le_bytes(), &[0; 8]].concat()))
-            }
+            7..=9 => self.moved(request, session, &mut files),
             16 => {
                 let units = (1_u64 << 20).to_le_bytes();
                 let sizes = FREE.map(u32::to_le_bytes).concat();
@@ -154,6 +126,51 @@ impl MemorySmb {
             _ => None,
         }
     }
+
+    /// FLUSH, READ and WRITE.
+    fn moved(
+        &self,
+        request: &[u8],
+        session: &Session,
+        files: &mut BTreeMap<String, Vec<u8>>,
+    ) -> Option<(u32, Vec<u8>)> {
+        let body = request.get(HEAD..)?;
+        let file_at = |at: usize| session.open.get(u16_at(body, at)? as usize).cloned();
+        match u16_at(request, 12)? {
+            7 => {
+                self.flushes.fetch_add(1, Ordering::Relaxed);
+                Some((SUCCESS, vec![4, 0, 0, 0]))
+            }
+            8 => {
+                let (length, offset) = (u32_at(body, 4)? as usize, u64_at(body, 8)? as usize);
+                let file = files.get(&file_at(16)?)?;
+                let data = file.get(offset..(offset + length).min(file.len())).unwrap_or_default();
+                if data.is_empty() {
+                    return refused(END_OF_FILE);
+                }
+                let front = [&[17, 0, HEAD as u8 + 16, 0][..], &(data.len() as u32).to_le_bytes(), &[0; 8]].concat();
+                Some((SUCCESS, [&front, data].concat()))
+            }
+            9 => {
+                let (at, length) = (u16_at(body, 2)? as usize, u32_at(body, 4)? as usize);
+                let offset = u64_at(body, 8)? as usize;
+                let data = request.get(at..at + length)?;
+                if *self.full.lock().unwrap() {
+                    return refused(FULL);
+                }
+                let file = files.get_mut(&file_at(16)?)?;
+                file.resize(file.len().max(offset + length), 0);
+                file[offset..offset + length].copy_from_slice(data);
+                self.durable_writes.fetch_add(u64::from(u32_at(body, 44)? == 1), Ordering::Relaxed);
+                Some((SUCCESS, [&[17, 0, 0, 0][..], &(length as u32).to_le_bytes(), &[0; 8]].concat()))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn refused(status: u32) -> Option<(u32, Vec<u8>)> {
+    Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]))
 }
 
 /// SMB 2.1 with large requests of up to 1 MiB, no signatures required.

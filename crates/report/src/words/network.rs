@@ -3,9 +3,8 @@
 use halfpower_analyse::{CellFinding, CellSettings, Findings, InFlight, LevelId, StoppedBy};
 use halfpower_text::format;
 
-use super::first_screen::row_name;
 use super::levels::short_name;
-use super::settings::size_and_depth;
+use super::settings;
 
 /// What stops a path there, in a few words; empty where that is something else.
 pub(crate) fn brief(stopped_by: &StoppedBy, level: Option<&LevelId>) -> String {
@@ -75,7 +74,6 @@ pub(crate) fn rows(findings: &Findings) -> Vec<[String; 5]> {
 
 fn row(cell: &CellFinding) -> Option<[String; 5]> {
     let tcp = cell.tcp.as_ref()?;
-    let settings = CellSettings::of(cell);
     let least = tcp.least_round_trip_us.map(|us| format!(", least {}", format::time_us(us))).unwrap_or_default();
     let client = cell.client_mbps.filter(|mbps| *mbps > 0.0).map_or("unknown".to_string(), |mbps| {
         let share = cell.mbps.value / mbps;
@@ -83,7 +81,7 @@ fn row(cell: &CellFinding) -> Option<[String; 5]> {
         format!("{share} {}", format::mbps(mbps))
     });
     Some([
-        format!("{}, {}", row_name(&settings), size_and_depth(&settings)),
+        settings::cell(&CellSettings::of(cell)).replace(" direct", ""),
         format!("{}{least}", format::time_us(tcp.round_trip_us)),
         format::size(tcp.window_bytes),
         format::percent(tcp.retransmitted_share),
