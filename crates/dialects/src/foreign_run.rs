@@ -77,11 +77,10 @@ impl ForeignRun {
             runtime: Nanos(self.runtime_ns),
             seed: 0,
         };
+        let (elapsed_ns, achieved_depth) = (self.elapsed_ns, self.depth());
         let Self { read, write, .. } = self;
         let ios = read.ios.saturating_add(write.ios);
         let apart = self.workload.rw.direction().is_none() && knows_mix;
-        let elapsed_ns = self.elapsed_ns;
-        let depth = if elapsed_ns == 0 { 0.0 } else { self.latency.sum_ns() as f64 / elapsed_ns as f64 };
         let sides = ByDirection { read_bytes: read.bytes, read_latency: read.latency, write_latency: write.latency };
         Record {
             run,
@@ -100,7 +99,7 @@ impl ForeignRun {
             latency: self.latency,
             by_direction: apart.then_some(sides),
             trims: None,
-            achieved_depth: depth,
+            achieved_depth,
             cpu: Cpu {
                 span_ns: elapsed_ns,
                 ios,
@@ -122,6 +121,11 @@ impl ForeignRun {
             discarded: Vec::new(),
             origin: Some(Box::new(self.origin)),
         }
+    }
+
+    /// Mean number of requests in flight; 0 of a run of no length.
+    fn depth(&self) -> f64 {
+        if self.elapsed_ns == 0 { 0.0 } else { self.latency.sum_ns() as f64 / self.elapsed_ns as f64 }
     }
 
     /// Takes what moved one way.

@@ -45,6 +45,7 @@ const ISSUING_SHARE: f64 = 0.7;
 const SOAKER_LENGTH: f64 = 1.5;
 
 /// What comes next.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and a run is copied anyway")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
     /// This run.
