@@ -53,20 +53,6 @@ pub(crate) struct JudgedStudy<'a> {
     pub ends_are_one: bool,
 }
 
-impl<'a> JudgedStudy<'a> {
-    /// What was found of a study in this environment.
-    pub fn of(
-        environment: &Environment,
-        levels: &'a [PathLevel],
-        cells: &'a [CellFinding],
-        paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
-    ) -> Self {
-        let (cpus, virtualised) = (environment.machine.usable_cpus(), environment.machine.virtualised.is_some());
-        let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
-        Self { levels, cells, paths, cpus, virtualised, ends_are_one }
-    }
-}
-
 /// The ladder with the narrowest level marked, and why it is that one.
 pub(crate) struct Judgement {
     pub ladder: Vec<LevelFinding>,

@@ -73,7 +73,9 @@ impl Company {
     /// Where it cannot be opened, on any host; or layouts of hosts were asked for where there is one.
     pub fn open(&self, nth: usize, asked: &Asked<'_>, purpose: Purpose) -> Result<Box<dyn TargetBackend>> {
         let Self::Leads(lead) = self else {
-            if let Some(flag) = asked.common.of_hosts() {
+            // Of a single process that a launcher started, all of the target is its part.
+            let flag = asked.common.of_hosts().filter(|_| !Launched::is_there(|name| std::env::var(name).ok()));
+            if let Some(flag) = flag {
                 bail!(
                     "{flag} is about many hosts, and this process is alone: start it by mpirun, or leave the flag out"
                 );

@@ -15,6 +15,7 @@ mod flags;
 mod habits;
 mod import;
 mod in_use;
+mod launchers;
 mod layouts;
 mod left_behind;
 mod memory;

@@ -37,6 +37,11 @@ impl Launched {
         }
     }
 
+    /// Whether a launcher started this process, be it alone.
+    pub fn is_there(variable: impl Fn(&str) -> Option<String>) -> bool {
+        SIZES.iter().any(|(size, _)| variable(size).is_some()) || variable(RANK).is_some()
+    }
+
     /// As of this process.
     pub fn here() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok())

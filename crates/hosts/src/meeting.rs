@@ -89,7 +89,7 @@ pub(crate) fn meet(
                 Err(what) => own = Err(MeasureError::Elsewhere { what }),
             }
         }
-        agree(ranks.as_ref(), &host, own.as_ref().map(|()| ()))?;
+        agree(ranks.as_ref(), &host, own.as_ref().copied())?;
     }
     let opened = opened.expect("every process has its round");
     let environment = opened.target.environment();

@@ -160,7 +160,7 @@ impl HostsTarget {
     /// Lays out what has to be there, on all.
     pub(crate) fn make_ready_here(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
         let own = self.own.make_ready(span, stop);
-        self.crew.agree(own.as_ref().map(|()| ()))
+        self.crew.agree(own.as_ref().copied())
     }
 
     /// The record, unless its windows were not open together and it is to be made again.

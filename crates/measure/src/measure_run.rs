@@ -78,8 +78,7 @@ fn measure_in_pass(
     let mut sum = Sum::of(&own);
     beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
     sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
-    let of_readers = beside.iter().map(|lane| lane.record()).chain(spent.beside);
-    let lanes: Vec<LaneRecord> = own.iter().map(|lane| lane.record()).chain(of_readers).collect();
+    let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(Driven::record).chain(spent.beside).collect();
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
     // A target that does not answer is not asked again.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {

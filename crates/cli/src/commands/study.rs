@@ -180,10 +180,21 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
     backend.make_ready(span, stop)?;
     // What the plan was made with stands; only what is about the machine of today is new.
     let began = file.environment();
+    note_of_hosts(began.hosts.len(), backend);
     let (capabilities, left_out) = (began.capabilities.clone(), began.left_out.clone());
     (backend.environment_mut().capabilities, backend.environment_mut().left_out) = (capabilities, left_out);
     file.go_on_in(backend.environment())?;
     Ok(file)
+}
+
+/// Tells of a study that goes on with another number of processes than it began with.
+fn note_of_hosts(began_with: usize, backend: &mut dyn TargetBackend) {
+    let words =
+        |processes: usize| if processes < 2 { "one process".to_string() } else { format!("{processes} processes") };
+    let now = backend.environment().hosts.len();
+    if now.max(1) != began_with.max(1) {
+        backend.note(&format!("the study began with {} and went on with {}", words(began_with), words(now)));
+    }
 }
 
 /// Bytes of each member that the study uses. A file of an early release does not say; the walks of its records do,

@@ -152,7 +152,8 @@ fn processes_share_what_a_throttled_device_gives() {
         };
         let folder = folder();
         let name = device.device.display().to_string();
-        let words = ["run", &name, "--host-layout", "shared", "-b", "1MiB", "-o", "4", "-d", "5s", "--json"];
+        let words = ["run", &name, "--host-layout", "shared", "-b", "64KiB", "-o", "8", "-d", "5s", "--json"];
+        // Limits of control groups charge larger requests twice, where the device splits them.
         let within = mpirun(&program, folder.path(), 4, &words);
         let mut command = plain("sh");
         command.args(["-c", &format!("{} \"$0\" \"$@\"", throttle.within()), "mpirun"]);

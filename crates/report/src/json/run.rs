@@ -227,11 +227,6 @@ impl<'a> RunDocument<'a> {
         let (run, workload) = (&record.run, &record.run.workload);
         let (is_mixed, trims) = (workload.rw.direction().is_none(), workload.rw.trims());
         let direction = workload.rw.direction().filter(|_| !trims);
-        let mut latency_ns = latency(&record.latency);
-        if !percentiles.is_empty() {
-            let at = |percent: &f64| (percent.to_string(), record.latency.quantile_ns(percent / 100.0));
-            latency_ns.percentiles = Some(percentiles.iter().map(at).collect());
-        }
         Self {
             schema: SCHEMA,
             rw: workload.rw,
@@ -267,7 +262,7 @@ impl<'a> RunDocument<'a> {
             memory_mbps: record.memory_mbps(),
             mbps: record.mbps(),
             iops: record.iops(),
-            latency_ns,
+            latency_ns: latency_at(&record.latency, percentiles),
             achieved_depth: record.achieved_depth,
             cpu: cpu(&record.cpu),
             far_end: far_end(record),
@@ -284,6 +279,13 @@ impl<'a> RunDocument<'a> {
             trim: record.trimmed().as_ref().map(side),
         }
     }
+}
+
+/// Latencies, with these percentiles beside the usual ones.
+fn latency_at(of: &Latency, percentiles: &[f64]) -> LatencyDocument {
+    let at = |percent: &f64| (percent.to_string(), of.quantile_ns(percent / 100.0));
+    let asked = (!percentiles.is_empty()).then(|| percentiles.iter().map(at).collect());
+    LatencyDocument { percentiles: asked, ..latency(of) }
 }
 
 fn side(side: &Side<'_>) -> SideDocument {
