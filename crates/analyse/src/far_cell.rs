@@ -1,6 +1,6 @@
 //! Sums up what the far end did while a cell was measured.
 
-use halfpower_record::{CpuTimes, DiskLimit, DiskUse, FarEnd, Record};
+use halfpower_record::{CpuTimes, DiskUse, FarEnd, Record};
 use halfpower_spec::Pass;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -116,17 +116,18 @@ fn processor_share(plain: &[&Record], at: usize) -> f64 {
     quotient(busy_ns, span_ns).min(1.0)
 }
 
+/// Bytes that a disk moved one way.
+type Moved = fn(&DiskUse) -> u64;
+
 /// The disk that is nearest to its limit, over all accounts together.
 fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
     let bills = || plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill));
     let span_ns: f64 = bills().map(|bill| bill.span_ns as f64).sum();
     let limited = bills().flat_map(|bill| &bill.disks).filter_map(|disk| Some((disk, disk.limit.as_ref()?)));
-    let ways: [(fn(&DiskUse) -> u64, fn(&DiskLimit) -> Option<u64>); 2] = [
-        (|disk| disk.read_bytes, |limit| limit.read_bytes_per_s),
-        (|disk| disk.written_bytes, |limit| limit.write_bytes_per_s),
-    ];
     let each = limited.flat_map(|(disk, limit)| {
-        ways.into_iter().filter_map(move |(moved, most)| Some((disk, limit, moved, most(limit)?)))
+        let ways: [(Moved, Option<u64>); 2] =
+            [(|disk| disk.read_bytes, limit.read_bytes_per_s), (|disk| disk.written_bytes, limit.write_bytes_per_s)];
+        ways.into_iter().filter_map(move |(moved, most)| Some((disk, limit, moved, most?)))
     });
     let found = each.map(|(disk, limit, moved, most)| {
         let same = bills().flat_map(|bill| &bill.disks).filter(|other| other.name == disk.name);

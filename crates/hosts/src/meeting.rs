@@ -23,6 +23,9 @@ pub struct Turn {
     pub is_beside_another: bool,
 }
 
+/// A process, with the levels of its path.
+pub(crate) type PlaceOnPath = (HostPlace, Vec<Level>);
+
 /// What a process opened.
 pub struct Opened {
     /// The target.
@@ -64,7 +67,7 @@ pub(crate) fn meet(
     program: &str,
     asked: &Value,
     open: &mut Opening<'_>,
-) -> Result<(Crew, Opened, Vec<(HostPlace, Vec<Level>)>), MeasureError> {
+) -> Result<(Crew, Opened, Vec<PlaceOnPath>), MeasureError> {
     let rank = ranks.rank();
     let host = read("/proc/sys/kernel/hostname").unwrap_or_else(|| "an unknown host".to_string());
     let computer = read("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| format!("{host}, rank {rank}"));
@@ -95,7 +98,7 @@ pub(crate) fn meet(
     let environment = opened.target.environment();
     let device = environment.device.as_ref().map(|device| device.name.clone());
     let place = HostPlace { rank, machine: environment.machine.clone(), device, link: opened.link.clone() };
-    let join = |mut all: Vec<(HostPlace, Vec<Level>)>, others| {
+    let join = |mut all: Vec<PlaceOnPath>, others| {
         all.extend(others);
         all
     };
