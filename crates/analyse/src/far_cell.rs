@@ -116,12 +116,15 @@ fn processor_share(plain: &[&Record], at: usize) -> f64 {
     quotient(busy_ns, span_ns).min(1.0)
 }
 
+/// What a disk moved one way, and what it may.
+type Way = (fn(&DiskUse) -> u64, fn(&DiskLimit) -> Option<u64>);
+
 /// The disk that is nearest to its limit, over all accounts together.
 fn disk_limit(plain: &[&Record]) -> Option<FarDiskLimit> {
     let bills = || plain.iter().filter_map(|record| Some(&record.far_end.as_ref()?.bill));
     let span_ns: f64 = bills().map(|bill| bill.span_ns as f64).sum();
     let limited = bills().flat_map(|bill| &bill.disks).filter_map(|disk| Some((disk, disk.limit.as_ref()?)));
-    let ways: [(fn(&DiskUse) -> u64, fn(&DiskLimit) -> Option<u64>); 2] = [
+    let ways: [Way; 2] = [
         (|disk| disk.read_bytes, |limit| limit.read_bytes_per_s),
         (|disk| disk.written_bytes, |limit| limit.write_bytes_per_s),
     ];
