@@ -75,7 +75,7 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
     for _ in 0..TRIES {
         let Some(text) = lab(script) else { return };
         let rates = rates(&text);
-        let Some(([near @ ..], [far @ ..])) = rates.split_at_checked(4) else { panic!("{text}") };
+        let Some((near, far)) = rates.split_at_checked(4) else { panic!("{text}") };
         assert_eq!(far.len(), 4, "{text}");
         let wanted: Vec<f64> = near.iter().map(|near| BLOCK / (10_000.0 + BLOCK / near)).collect();
         println!("{far:?} of {wanted:?} MB/s");
