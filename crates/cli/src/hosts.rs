@@ -94,8 +94,18 @@ impl Company {
         if let Some(note) = asked.common.note_of_layout(lead.ranks().size()) {
             target.note(&note);
         }
+        if let Some(note) = note_of_binding(target.environment().machine.cpus) {
+            target.note(&note);
+        }
         Ok(Box::new(target))
     }
+}
+
+/// That a launcher keeps processes to a part of the processors; `None` where they may use all.
+fn note_of_binding(cpus: u32) -> Option<String> {
+    let all = halfpower_os::processor::machine().len();
+    (cpus > 0 && (cpus as usize) < all)
+        .then(|| format!("rank 0 is kept to {cpus} of {all} processors; mpirun --bind-to none lets it use all of them"))
 }
 
 fn is_simulated(target: &Target) -> bool {
