@@ -144,7 +144,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, submitted) / 1e3),
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
-        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.span_ns as f64))),
+        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.charged_span_ns() as f64))),
         far_end: FarCell::of(records),
         errors: plain.iter().flat_map(|r| r.errors.values()).fold(0, |sum, count| sum.saturating_add(*count)),
         short_transfers: plain.iter().fold(0, |sum, r| sum.saturating_add(r.short_transfers)),

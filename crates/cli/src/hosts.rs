@@ -43,11 +43,6 @@ struct Told {
     word: String,
 }
 
-/// Whether a launcher started others before this process: what does not measure is done by the first one alone.
-pub fn is_superfluous() -> bool {
-    Launched::here().is_some_and(|launched| launched.rank > 0)
-}
-
 /// Who measures what the command asks for; `None` where this process served another one, and nothing is left to be done.
 ///
 /// # Errors
