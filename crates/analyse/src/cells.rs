@@ -143,7 +143,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, submitted) / 1e3),
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
-        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.span_ns as f64))),
+        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.charged_span_ns() as f64))),
         far_end: FarCell::of(records),
         client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),
         tcp: TcpCell::of(&valid),

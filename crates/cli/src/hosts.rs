@@ -43,11 +43,6 @@ struct Told {
     word: String,
 }
 
-/// Whether a launcher started others before this process: what does not measure is done by the first one alone.
-pub fn is_superfluous() -> bool {
-    Launched::here().is_some_and(|launched| launched.rank > 0)
-}
-
 /// Who measures what the command asks for; `None` where this process served another one, and nothing is left to be done.
 ///
 /// # Errors
@@ -94,8 +89,18 @@ impl Company {
         if let Some(note) = asked.common.note_of_layout(lead.ranks().size()) {
             target.note(&note);
         }
+        if let Some(note) = note_of_binding(target.environment().machine.cpus) {
+            target.note(&note);
+        }
         Ok(Box::new(target))
     }
+}
+
+/// That a launcher keeps processes to a part of the processors; `None` where they may use all.
+fn note_of_binding(cpus: u32) -> Option<String> {
+    let all = halfpower_os::processor::machine().len();
+    (cpus > 0 && (cpus as usize) < all)
+        .then(|| format!("rank 0 is kept to {cpus} of {all} processors; mpirun --bind-to none lets it use all of them"))
 }
 
 fn is_simulated(target: &Target) -> bool {

@@ -73,10 +73,6 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
 }
 
 fn command(command: Command) -> anyhow::Result<()> {
-    let measures = matches!(command, Command::Study(_) | Command::Run(_) | Command::Sqlio(_) | Command::Diskspd(_));
-    if !measures && hosts::is_superfluous() {
-        return Ok(());
-    }
     match command {
         Command::Study(args) => commands::study::study(&args),
         Command::Sqlio(args) => commands::dialect::sqlio(&args.words),

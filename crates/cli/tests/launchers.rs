@@ -42,7 +42,7 @@ fn one_process_of_a_launcher_is_like_none() {
 }
 
 #[test]
-fn what_does_not_measure_is_done_once() {
+fn what_does_not_measure_needs_no_mpi() {
     let (code, text, _) = started_by(&[("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "1")], &["systems"]);
-    assert_eq!((code, text.as_str()), (Some(0), ""));
+    assert!(code == Some(0) && text.contains("win2k-atlas10k"), "{text}");
 }

@@ -100,6 +100,36 @@ fn whoever_is_left_out_measures_nothing() {
     assert!(all.contains("there are 2 processes, 0 to 1"), "{all}");
 }
 
+/// Bytes that process 0 hears in a run of so many processes, requests of `runtime_ns` each.
+fn gathered_bytes(size: u32, runtime_ns: u64) -> u64 {
+    let all = InProcess::all(size);
+    let heard = all[0].received_bytes();
+    let disk = || SimulatedTarget::new(SimulatedDisk::from_constants("noise=3%,jitter=30%").unwrap());
+    led(
+        all,
+        |_| "p".to_string(),
+        |_| Ok(Box::new(disk())),
+        |target| {
+            let (mut target, stop) = (target.unwrap(), AtomicBool::new(false));
+            let before = heard();
+            measure(&mut target, &Run { runtime: Nanos(runtime_ns), ..run(None) }, &stop).unwrap();
+            heard() - before
+        },
+    )
+}
+
+#[test]
+fn what_process_0_gathers_grows_by_little_a_process_and_not_with_requests() {
+    let second_ns = 1_000_000_000;
+    let [few, some, many] = [3, 32, 256].map(|size| gathered_bytes(size, second_ns));
+    let each = (many - some) / (256 - 32);
+    println!("a run of 1 s: {few} bytes from 2 others, {some} from 31, {many} from 255: {each} bytes a process");
+    assert!(each <= 4096, "{each} bytes a process");
+    let long = gathered_bytes(3, 8 * second_ns);
+    println!("a run of 8 s: {long} bytes from 2 others");
+    assert!(long < 2 * few, "{few} bytes of 1 s, {long} bytes of 8 s");
+}
+
 #[test]
 fn many_processes_agree_as_two_do() {
     let alone = measure(&mut simulated(), &run(None), &AtomicBool::new(false)).unwrap();

@@ -166,6 +166,12 @@ impl Cpu {
 }
 
 impl Record {
+    /// Length of the account of charged time, in nanoseconds: of many processes of all of them, so that charged time over it
+    /// is what one of them used of a processor.
+    pub fn charged_span_ns(&self) -> u64 {
+        if self.hosts.is_empty() { self.cpu.span_ns } else { self.hosts.iter().map(|host| host.span_ns).sum() }
+    }
+
     /// Length of the window in seconds.
     pub fn seconds(&self) -> f64 {
         self.elapsed_ns as f64 / 1e9

@@ -160,7 +160,7 @@ impl Shown {
         let mbps = halfpower_analyse::run_mbps(record);
         if mbps > 0.0 && record.errors.is_empty() {
             self.mbps.push(mbps);
-            self.cores.push(record.cpu.charged_ns() as f64 / record.cpu.span_ns.max(1) as f64);
+            self.cores.push(record.cpu.charged_ns() as f64 / record.charged_span_ns().max(1) as f64);
         }
     }
 

@@ -39,6 +39,11 @@ pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> 
     let span = volume.span_bytes(members.span_bytes);
     fits_span(workload, span)?;
     fits_pieces(workload, members.spread(volume)?, span)?;
+    if workload.options.verify && members.reorders() {
+        let what =
+            "--verify knows what this process wrote, and --reorder reads what another one did: leave one of them out";
+        return Err(MeasureError::Unfit { what: what.to_string() });
+    }
     if workload.options.verify { admits_verification(members, workload, volume, rights) } else { Ok(()) }
 }
 

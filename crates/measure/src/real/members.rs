@@ -130,6 +130,11 @@ impl Members {
         Ok(())
     }
 
+    /// Whether reads go to what another process wrote.
+    pub fn reorders(&self) -> bool {
+        self.host_part.as_ref().is_some_and(|part| part.reorder)
+    }
+
     /// Lets a run of `workload` go to the part that it is about: reads to the next process's, where that is asked for.
     ///
     /// # Errors
