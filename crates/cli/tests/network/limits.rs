@@ -6,6 +6,7 @@ use crate::{TRIES, WITHIN, lab, rates};
 
 /// The JSON documents in what the lab printed, each on lines of its own.
 fn documents(text: &str) -> Vec<Value> {
+    let text = format!("\n{text}");
     let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
     text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
 }
