@@ -42,4 +42,9 @@ while True:
             pass
     for end, packets in under_way.items():
         while packets and packets[0][0] <= time.monotonic():
-            os.write(end, packets.popleft()[1])
+            packet = packets.popleft()[1]
+            try:
+                os.write(end, packet)
+            except OSError:
+                # An end that is not up yet takes none.
+                pass

@@ -6,6 +6,7 @@ use crate::{TRIES, WITHIN, lab, rates};
 
 /// The JSON documents in what the lab printed, each on lines of its own.
 fn documents(text: &str) -> Vec<Value> {
+    let text = format!("\n{text}");
     let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
     text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
 }
@@ -57,7 +58,7 @@ fn a_disk_of_30_megabytes_a_second_gives_them() {
 #[ignore = "long: a server, a wire and a disk of its own"]
 fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
-                  --iodepth 2,4,8 --budget 30s --experiments sequential --far-end \"$WITNESS\" --json; done";
+                  --iodepth 2,4,8 --budget 30s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
     let Some(text) = lab(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
@@ -93,19 +94,19 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
 #[test]
 #[ignore = "long: a server and a delay of its own"]
 fn the_round_trip_is_what_stops_both_directions_over_it() {
-    let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k,64k --iodepth 1,2,4 \
-                  --budget 15s --experiments sequential --json; done";
+    let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k --iodepth 1,2 \
+                  --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
     let Some(text) = lab(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
-    named(&found, "window", "the network's round trip: 256 KiB in flight over 10");
+    named(&found, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
     let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
-                  --budget 20s --experiments sequential --far-end \"$WITNESS\" --json; done";
+                  --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
     let Some(text) = lab(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
