@@ -61,7 +61,7 @@ fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mu
     let words: Vec<&str> = words.split_whitespace().collect();
     let mut command = mpirun(program, here, processes, &words);
     let mut started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(dice.random_range(0..4_000)));
+    std::thread::sleep(Duration::from_millis(dice.random_range(0..2_500)));
     let ranks = ranks_below(started.id());
     let acknowledged = if study.exists() { records(&study) } else { Vec::new() };
     match (victim, ranks.first(), ranks.last()) {
