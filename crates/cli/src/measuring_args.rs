@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use halfpower_spec::{Bytes, EngineName, HostLayout, IoMem, Nanos};
+use halfpower_spec::{Bytes, EngineName, HostFiles, HostLayout, IoMem, Nanos};
 
 use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
@@ -97,6 +97,11 @@ impl CommonArgs {
             ("--reorder", self.reorder),
         ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+    }
+
+    /// How many hosts share the target out.
+    pub fn host_files(&self) -> HostFiles {
+        HostFiles { layout: self.host_layout, interleave: self.interleave, reorder: self.reorder }
     }
 
     /// What is to be said of how the data of so many processes lie; `None` where each has its own.

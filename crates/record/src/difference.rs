@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 19] {
+fn parts(question: &Question) -> [(&'static str, String); 20] {
     let Question {
         target,
         experiments,
@@ -27,6 +27,7 @@ fn parts(question: &Question) -> [(&'static str, String); 19] {
         cache,
         threads,
         connections,
+        host_files,
         engine,
         issuing,
         size,
@@ -48,6 +49,7 @@ fn parts(question: &Question) -> [(&'static str, String); 19] {
         ("cache setting", list(cache)),
         ("number of threads", threads.to_string()),
         ("number of connections", connections.to_string()),
+        ("way hosts share it out", host_files.to_string()),
         ("engine", engine.to_string()),
         ("issuing", issuing.map_or("as in the first releases".to_string(), |issuing| issuing.to_string())),
         ("size", size.map_or("not set".to_string(), |size| size.to_string())),
@@ -70,7 +72,7 @@ fn list(values: &[impl ToString]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use halfpower_spec::{Bytes, Nanos, Rate};
+    use halfpower_spec::{Bytes, HostFiles, Nanos, Rate};
 
     #[test]
     fn equal_questions_have_no_difference() {
@@ -91,6 +93,7 @@ mod tests {
         let others = [
             Question { target: "b".into(), ..there.clone() },
             Question { connections: 4, ..there.clone() },
+            Question { host_files: HostFiles { reorder: true, ..HostFiles::default() }, ..there.clone() },
             Question { experiments: vec![], ..there.clone() },
             Question { directions: vec![], ..there.clone() },
             Question { bs: vec![], ..there.clone() },

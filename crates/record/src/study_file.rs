@@ -251,6 +251,18 @@ impl StudyFile {
         Ok(records)
     }
 
+    /// The records so far that say something of the hosts that were there at last: without those that all hosts made
+    /// together when there were more of them, or fewer.
+    ///
+    /// # Errors
+    /// As [`Self::records`].
+    pub fn comparable_records(&self) -> Result<Vec<Record>, RecordError> {
+        let mut records = self.records()?;
+        let hosts = self.environments.last().map_or(0, |at_last| at_last.hosts.len());
+        records.retain(|record| record.run.workload.options.hosts.is_some() || record.hosts.len() == hosts);
+        Ok(records)
+    }
+
     /// Hands over the records so far with their environments, one at a time, in the order of appending.
     ///
     /// # Errors

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sample::{environment, question, record, records};
-use halfpower_record::{COLUMNS, Environment, Record, RecordError, StudyFile};
-use halfpower_spec::{Bytes, Nanos, Question};
+use halfpower_record::{COLUMNS, Environment, HostPlace, HostShare, Record, RecordError, StudyFile};
+use halfpower_spec::{Bytes, Hosts, Nanos, Question};
 use rusqlite::Connection;
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -140,6 +140,26 @@ fn a_study_that_is_removed_while_it_runs_says_so() {
     std::fs::remove_file(&path).unwrap();
     let error = file.append(&record(2)).unwrap_err();
     assert!(matches!(error, RecordError::Removed { .. }), "{error}");
+}
+
+#[test]
+fn what_all_hosts_made_together_is_not_compared_with_what_fewer_of_them_make() {
+    let (_folder, path) = place();
+    let of = |hosts: u32| (0..hosts).map(|rank| HostPlace { rank, ..HostPlace::default() }).collect();
+    let environment = |hosts| Environment { hosts: of(hosts), ..environment("6.1") };
+    let made_by = |number, hosts: u32| {
+        let hosts = (0..hosts).map(|rank| HostShare { rank, ..HostShare::default() }).collect();
+        Record { hosts, ..record(number) }
+    };
+    let mut named = made_by(3, 4);
+    named.run.workload.options.hosts = Some(Hosts::first(4));
+    let mut file = StudyFile::create(&path, &question(), &environment(4)).unwrap();
+    file.append_all(&[made_by(1, 4), named.clone()]).unwrap();
+    assert_eq!(file.comparable_records().unwrap().len(), 2);
+    file.go_on_in(&environment(2)).unwrap();
+    file.append(&made_by(2, 2)).unwrap();
+    assert_eq!(file.comparable_records().unwrap(), [named, made_by(2, 2)]);
+    assert_eq!(file.records().unwrap().len(), 3, "nothing is lost");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ParseError;
 use crate::words::words;
+use crate::{Bytes, ParseError};
 
 /// Processes of a study of many hosts, by their ranks: `0-3`, or `5` alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +60,33 @@ impl FromStr for Hosts {
     }
 }
 
+/// How the processes of a study of many hosts share out its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct HostFiles {
+    /// Whether each has a file of its own.
+    pub layout: HostLayout,
+    /// Bytes of a shared file that each has in turn; `None` gives each one part.
+    pub interleave: Option<Bytes>,
+    /// Whether each reads what the next one has written.
+    pub reorder: bool,
+}
+
+impl HostFiles {
+    /// Whether each process has a file of its own, and reads it.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// As flags: `--host-layout shared --interleave 1MiB --reorder`.
+impl fmt::Display for HostFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--host-layout {}", self.layout)?;
+        self.interleave.iter().try_for_each(|turn| write!(f, " --interleave {turn}"))?;
+        if self.reorder { f.write_str(" --reorder") } else { Ok(()) }
+    }
+}
+
 words! {
     /// How the data of many hosts lie on their target.
     HostLayout, "host layout":
@@ -74,6 +101,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_way_hosts_share_a_target_out_is_written_as_flags() {
+        assert_eq!(HostFiles::default().to_string(), "--host-layout file-per-process");
+        let files = HostFiles { layout: HostLayout::Shared, interleave: Some(Bytes(1 << 20)), reorder: true };
+        assert_eq!(files.to_string(), "--host-layout shared --interleave 1MiB --reorder");
+    }
+
+    #[test]
     fn ranks_are_read_as_they_are_written() {
         for (text, hosts) in [("0-3", Hosts::first(4)), ("5", Hosts::only(5))] {
             assert_eq!(text.parse(), Ok(hosts));
@@ -82,5 +116,11 @@ mod tests {
         for wrong in ["", "3-0", "-1", "a", "0-4294967295"] {
             assert!(wrong.parse::<Hosts>().is_err(), "{wrong}");
         }
+    }
+}
+
+impl Default for HostLayout {
+    fn default() -> Self {
+        Self::FilePerProcess
     }
 }

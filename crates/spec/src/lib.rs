@@ -25,7 +25,7 @@ pub use axis::{bytes_axis, count_axis, list};
 pub use block_sizes::BlockSizes;
 pub use error::{ParseError, escaped};
 pub use faults::Faults;
-pub use hosts::{HostLayout, Hosts};
+pub use hosts::{HostFiles, HostLayout, Hosts};
 pub use issuing::{IoMem, Issuing};
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};

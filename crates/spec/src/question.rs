@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Bytes, Cache, Direction, EngineName, Issuing, Nanos, ParseError, Pattern, Rate, Switch};
+use crate::{Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Switch};
 
 words! {
     /// A named plan of cells, and what is made of them.
@@ -103,6 +103,9 @@ pub struct Question {
     /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuing: Option<Issuing>,
+    /// How many hosts share it out.
+    #[serde(default, skip_serializing_if = "HostFiles::is_usual")]
+    pub host_files: HostFiles,
     /// Bytes of the target that are used; `None` takes 1 GiB of a folder, and all of a file or a device.
     pub size: Option<Bytes>,
     /// Whether these bytes lie in pieces over all of the target.
@@ -148,6 +151,7 @@ impl Question {
             cache: vec![Cache::Device, Cache::Both],
             threads: 1,
             connections: 1,
+            host_files: HostFiles::default(),
             engine: EngineName::Auto,
             issuing: None,
             size: None,

@@ -42,6 +42,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         cache: caches(args, &asked_target)?,
         threads: args.common.threads,
         connections: args.common.connections,
+        host_files: args.common.host_files(),
         engine: args.common.engine,
         issuing: args.common.issuing(&asked_target),
         size: args.common.size,
@@ -204,6 +205,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
     add(question.threads != usual.threads, format!("--threads {}", question.threads));
     add(question.connections != usual.connections, format!("--connections {}", question.connections));
+    add(!question.host_files.is_usual(), question.host_files.to_string());
     add(question.engine != usual.engine, format!("--engine {}", question.engine));
     question.issuing.iter().for_each(|issuing| add(*issuing != Issuing::default(), issuing.to_string()));
     add(question.budget != usual.budget, format!("--budget {}", question.budget));

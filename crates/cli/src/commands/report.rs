@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use halfpower_experiments::StudyFindings;
 use halfpower_output::Form;
-use halfpower_record::{Environment, Record, StudyFile, TargetKind};
+use halfpower_record::{Environment, HostPlace, Level, Record, StudyFile, TargetKind};
 use halfpower_report::Style;
 
 use super::{destination, to_output};
@@ -25,12 +25,22 @@ pub struct Analysed {
     pub command: String,
 }
 
+/// The hosts and levels that the records to be analysed are of: where a study went on with more hosts or fewer, those that
+/// were there at last.
+fn of_hosts(began: &Environment, at_last: &Environment) -> (Vec<HostPlace>, Vec<Level>) {
+    let of = if began.hosts.len() == at_last.hosts.len() { began } else { at_last };
+    (of.hosts.clone(), of.levels.clone())
+}
+
 impl Analysed {
     pub fn of(file: &StudyFile) -> Result<Self> {
-        let records = file.records()?;
+        let records = file.comparable_records()?;
         let far_end = file.environments().iter().rev().find_map(|environment| environment.far_end.clone());
         let (left_out, notes) = (file.left_out(), file.notes());
-        let environment = Environment { left_out, notes, far_end, ..file.environment().clone() };
+        let mut environment = Environment { left_out, notes, far_end, ..file.environment().clone() };
+        if let Some(at_last) = file.environments().last() {
+            (environment.hosts, environment.levels) = of_hosts(&environment, at_last);
+        }
         let mut findings = halfpower_experiments::analyse(file.question(), &environment, &records);
         if let Some(share) = halfpower_study::unfinished_share(file)? {
             findings = findings.cut_short(share);

@@ -193,7 +193,12 @@ fn note_of_hosts(began_with: usize, backend: &mut dyn TargetBackend) {
         |processes: usize| if processes < 2 { "one process".to_string() } else { format!("{processes} processes") };
     let now = backend.environment().hosts.len();
     if now.max(1) != began_with.max(1) {
-        backend.note(&format!("the study began with {} and went on with {}", words(began_with), words(now)));
+        backend.note(&format!(
+            "the study began with {} and went on with {}; what all had measured together before is left out, and --again \
+             measures everything anew",
+            words(began_with),
+            words(now)
+        ));
     }
 }
 

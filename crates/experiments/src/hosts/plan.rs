@@ -23,8 +23,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     }
     let sets: Vec<Hosts> = alone(hosts).chain(counts(hosts).map(Hosts::first)).collect();
     let cell = |(hosts, pattern, bs, depth, rw): (Hosts, Pattern, Bytes, u32, Direction)| {
-        let options = WorkloadOptions { hosts: Some(hosts), ..WorkloadOptions::default() };
-        PlannedCell::plain(Workload { options, ..ask.workload(pattern, rw, bs, depth) })
+        let of_all = ask.workload(pattern, rw, bs, depth);
+        let options = WorkloadOptions { hosts: Some(hosts), ..of_all.options };
+        PlannedCell::plain(Workload { options, ..of_all })
     };
     let streams = sets.iter().map(|set| (*set, Pattern::Sequential, SEQUENTIAL_BLOCK, SEQUENTIAL_DEPTH));
     let random = counts(hosts).map(Hosts::first).map(|set| (set, Pattern::Random, RANDOM_BLOCK, RANDOM_DEPTH));
