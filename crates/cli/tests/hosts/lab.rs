@@ -112,3 +112,51 @@ fn a_share_that_one_host_cannot_reach_is_said_with_its_name() {
     assert!(text.contains("rank 1 on host1: "), "{text}");
     assert!(text.contains("code 2") && !text.contains(".halfpower-"), "{text}");
 }
+
+/// What a study of `hosts` in the lab found.
+fn study(hosts: &str) -> Option<Value> {
+    let words = "$HP study $SMB --size 64MiB --rw read --experiments hosts --budget 40s --json";
+    let text = lab(&format!("{hosts}; together -n 4 {words}"))?;
+    Some(runs(&text).pop().unwrap_or_else(|| panic!("{text}")))
+}
+
+/// Ranks of the stragglers that it names.
+fn stragglers(found: &Value) -> Vec<u64> {
+    let named = found["fleet"]["stragglers"].as_array().unwrap();
+    let mut ranks: Vec<u64> = named.iter().map(|slow| slow["rank"].as_u64().unwrap()).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+/// Trials of each kind: three, or as many as `HALFPOWER_TRIALS` says.
+fn trials() -> usize {
+    std::env::var("HALFPOWER_TRIALS").map_or(3, |trials| trials.parse().unwrap())
+}
+
+#[test]
+#[ignore = "long: hosts and a server of its own"]
+fn a_study_names_the_third_host_as_where_a_shared_wire_takes_over() {
+    let Some(found) = study("hosts 4 100mbit; wire server 250mbit") else { return };
+    let answer = &found["experiments"][0];
+    println!("{}", answer["answer"]);
+    let kinds = answer["found"]["kinds"].as_array().unwrap();
+    let sequential = kinds.iter().find(|kind| kind["pattern"] == "sequential").unwrap();
+    let over = &sequential["taken_over"];
+    assert_eq!((&over["n"], &over["before_n"]), (&Value::from(3), &Value::from(2)), "{answer}");
+    let ceiling = over["ceiling_mbps"].as_f64().unwrap();
+    let given = 250.0 / 8.0 * PAYLOAD;
+    assert!((ceiling / given - 1.0).abs() < WITHIN, "{ceiling} of {given}");
+}
+
+#[test]
+#[ignore = "long: hosts and a server of its own"]
+fn the_host_behind_half_a_wire_is_named_in_every_trial_and_none_where_all_are_alike() {
+    for trial in 0..trials() {
+        let Some(half) = study("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit") else { return };
+        println!("{trial}: {}", half["fleet"]["stragglers"]);
+        assert_eq!(stragglers(&half), [2], "{}", half["fleet"]);
+        let Some(alike) = study("hosts 4 80mbit; wire server 1gbit") else { return };
+        assert_eq!(stragglers(&alike), [] as [u64; 0], "{}", alike["fleet"]["stragglers"]);
+    }
+}

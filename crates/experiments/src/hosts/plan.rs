@@ -4,12 +4,12 @@ use halfpower_spec::{Bytes, Direction, Hosts, Pattern, Workload, WorkloadOptions
 
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
-/// A block of a stream that no path gains much beyond.
-const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
+/// A block of a stream; all that are outstanding turn over within a short window on a wire of 100 Mbit/s, too.
+const SEQUENTIAL_BLOCK: Bytes = Bytes(256 << 10);
 /// A small random block.
 const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
 /// Requests outstanding of each host: enough for a path of its own to be busy nearly all the time.
-const SEQUENTIAL_DEPTH: u32 = 8;
+const SEQUENTIAL_DEPTH: u32 = 16;
 const RANDOM_DEPTH: u32 = 16;
 /// Counts of hosts that are measured one by one; beyond it powers of two, the counts halfway between, and all.
 const ONE_BY_ONE: u32 = 8;

@@ -29,7 +29,7 @@ fn records(alone: &[f64], shared: f64, scatter: f64, far_end: Option<&FarEnd>) -
     let mut records = Vec::new();
     for (hosts, mbps) in cells {
         let options = WorkloadOptions { hosts: Some(hosts), ..WorkloadOptions::default() };
-        let workload = Workload { options, ..crate::built::workload(Rw::Read, Cache::Device, 1024, 8) };
+        let workload = Workload { options, ..crate::built::workload(Rw::Read, Cache::Device, 256, 16) };
         for repeat in 0..3 {
             let rate = mbps * 1e6 * (1.0 + scatter * normal(&mut random));
             let record = record_at(&disk(""), workload, repeat, Pass::Plain, rate);
