@@ -61,7 +61,7 @@ impl FromStr for Hosts {
 }
 
 /// How the processes of a study of many hosts share out its target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFiles {
     /// Whether each has a file of its own.
     pub layout: HostLayout,
@@ -69,6 +69,12 @@ pub struct HostFiles {
     pub interleave: Option<Bytes>,
     /// Whether each reads what the next one has written.
     pub reorder: bool,
+}
+
+impl Default for HostFiles {
+    fn default() -> Self {
+        Self { layout: HostLayout::FilePerProcess, interleave: None, reorder: false }
+    }
 }
 
 impl HostFiles {
@@ -116,11 +122,5 @@ mod tests {
         for wrong in ["", "3-0", "-1", "a", "0-4294967295"] {
             assert!(wrong.parse::<Hosts>().is_err(), "{wrong}");
         }
-    }
-}
-
-impl Default for HostLayout {
-    fn default() -> Self {
-        Self::FilePerProcess
     }
 }
