@@ -33,7 +33,8 @@ impl Case {
 
     fn begin(&self) -> Begun {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
-        let rw = if self.rw == "read" { "read" } else { "write --overwrite" };
+        // losetup of another test may look at the device meanwhile.
+        let rw = if self.rw == "read" { "read" } else { "write --overwrite --force-in-use" };
         let words = "--experiments random --cache device --iodepth 16,32 --runtime 2s --budget 100s --bs";
         let target = self.device.device.to_str().unwrap();
         self.throttle.begin(self.folder.path(), target, &format!("--rw {rw} {words} {}", sizes.join(",")))
