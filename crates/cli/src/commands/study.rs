@@ -23,7 +23,7 @@ pub fn study(args: &StudyArgs) -> Result<()> {
     let Some(company) = company(&[asked(&args.question)?], &stop)? else { return Ok(()) };
     let output = if args.again { beside(&args.output) } else { args.output.clone() };
     let question = with_hosts(question(&args.question)?, args, &company);
-    let mut question = as_begun(question, args, &output)?;
+    let mut question = as_begun(question, args, &output, &company)?;
     let report = report_beside(args, &output)?;
     let backend = open_target(&args.question, &question, &company)?;
     without_direct(&args.question, &mut question, backend.as_ref());
@@ -149,11 +149,12 @@ fn with_hosts(mut question: Question, args: &StudyArgs, company: &Company) -> Qu
 
 /// The question as it was asked where a study is gone on with: of the first releases, whose runs are issued as they
 /// were; of more hosts, or fewer, than there are now.
-fn as_begun(question: Question, args: &StudyArgs, output: &Path) -> Result<Question> {
+fn as_begun(question: Question, args: &StudyArgs, output: &Path, company: &Company) -> Result<Question> {
     let common = &args.question.common;
     let asks_issuing = common.iomem.is_some() || common.iodepth_batch.is_some() || question.issuing.is_none();
     let asks_experiments = args.question.experiments.is_some();
-    if (asks_issuing && asks_experiments) || !output.exists() {
+    let is_alone = matches!(company, Company::Alone);
+    if (asks_issuing && asks_experiments && !is_alone) || !output.exists() {
         return Ok(question);
     }
     let file = StudyFile::open(output)?;
@@ -163,7 +164,9 @@ fn as_begun(question: Question, args: &StudyArgs, output: &Path) -> Result<Quest
         |of: &Question| of.experiments.iter().copied().filter(|one| *one != Experiment::Hosts).collect::<Vec<_>>();
     let is_same = !asks_experiments && walks(begun) == walks(&question);
     let experiments = if is_same { begun.experiments.clone() } else { question.experiments };
-    Ok(Question { issuing, experiments, ..question })
+    // A single process has nobody to share the target out to.
+    let host_files = if is_alone { begun.host_files } else { question.host_files };
+    Ok(Question { issuing, experiments, host_files, ..question })
 }
 
 /// A new study file, made only when the target is ready and there is something to keep in it.
