@@ -282,6 +282,10 @@ impl TargetBackend for HostsTarget {
         self.own.harness_ns_per_io(depth)
     }
 
+    fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
+        self.own.client_ns_per_io(workload)
+    }
+
     fn clock_ns(&self) -> u64 {
         self.own.clock_ns()
     }
