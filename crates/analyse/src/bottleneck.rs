@@ -202,21 +202,26 @@ fn usable_cpus(cell: &CellFinding, cpus: f64) -> f64 {
 fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let usable = usable_cpus(cell, study.cpus);
     let machine = cell.soaker_us.map(|us| us * cell.iops / 1e6);
-    let core_share = cell.core_share.unwrap_or(0.0);
-    let (processors_of, processors, share) = if core_share >= FULL_CORE * usable {
-        (ProcessorsOf::Threads, usable, core_share / usable)
+    let wanted = cell.wanted_processors();
+    let (processors_of, processors, busy, waited) = if wanted >= FULL_CORE * usable {
+        (ProcessorsOf::Threads, usable, cell.core_share.unwrap_or(0.0), cell.waited_share)
     } else {
         let cpus = study.cpus;
         let busy = machine.filter(|busy| cpus > 0.0 && *busy >= FULL_CORE * cpus)?;
-        (ProcessorsOf::Machine, cpus, busy / cpus)
+        (ProcessorsOf::Machine, cpus, busy, 0.0)
     };
-    let share = share.min(1.0);
+    let share = (busy / processors).min(1.0);
+    let waited_share = (waited / processors).min(1.0 - share);
     // What fills the threads of a share's cell is our client.
     let client = at_client(cell).filter(|_| processors_of == ProcessorsOf::Threads);
     if client.is_some() {
         return client;
     }
-    Some((LevelId::of(LevelKind::Processor), StoppedBy::FullProcessor { processors_of, processors, share }))
+    let more = next_more_threads(study, cell).map(|more| (more.threads, more.mbps.value));
+    let (more_threads, more_mbps) = more.unzip();
+    let stopped_by =
+        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps };
+    Some((LevelId::of(LevelKind::Processor), stopped_by))
 }
 
 /// The far end's processors, or a disk of it, have nothing left.
@@ -244,11 +249,16 @@ fn at_far_end(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, S
 
 /// More threads bring no more: the device, however busy they are.
 fn at_enough_threads(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
-    let alike = study.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
-    let more = alike.filter(|other| other.threads > cell.threads).min_by_key(|other| other.threads)?;
+    let more = next_more_threads(study, cell)?;
     let brings_none = gain(cell, more) < NO_GAIN || more.mbps.low <= cell.mbps.high && gain(cell, more) < SMALL_GAIN;
     let (threads, more_threads, more_mbps) = (cell.threads, more.threads, more.mbps.value);
     brings_none.then_some((device(), StoppedBy::NoGainFromThreads { threads, more_threads, more_mbps }))
+}
+
+/// The same cell with the next larger number of threads that was measured.
+fn next_more_threads<'a>(study: &JudgedStudy<'a>, cell: &CellFinding) -> Option<&'a CellFinding> {
+    let alike = study.cells.iter().filter(|other| other.usable() && is_threaded_alike(other, cell));
+    alike.filter(|other| other.threads > cell.threads).min_by_key(|other| other.threads)
 }
 
 /// Whether two cells differ in their threads alone.

@@ -144,6 +144,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
         core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.charged_span_ns() as f64))),
+        waited_share: quotient(total(&|r| r.cpu.waited_ns as f64), total(&|r| r.charged_span_ns() as f64)),
         far_end: FarCell::of(records),
         client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),
         tcp: TcpCell::of(&valid),
@@ -275,6 +276,11 @@ impl CellSettings {
 }
 
 impl CellFinding {
+    /// Processors that its threads were charged or waited for; 0 where that is not known.
+    pub(crate) fn wanted_processors(&self) -> f64 {
+        self.core_share.map_or(0.0, |charged| charged + self.waited_share)
+    }
+
     /// The path that the cell lies on.
     pub fn path(&self) -> PathSettings {
         PathSettings { pattern: self.pattern, rw: self.rw, cache: self.cache }

@@ -238,6 +238,9 @@ pub struct CellFinding {
     pub unseen_us: Option<f64>,
     /// Share of one core charged while it ran; `None` where it is not known.
     pub core_share: Option<f64>,
+    /// Share of the same time that its threads could have run but waited for a processor that others had; of several
+    /// threads, of all of them.
+    pub waited_share: f64,
     /// What the far end did meanwhile; `None` where no witness told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarCell>,

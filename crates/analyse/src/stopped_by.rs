@@ -78,6 +78,13 @@ pub enum StoppedBy {
         processors: f64,
         /// Share of their time that is busy.
         share: f64,
+        /// Share of their time that the threads waited for them, while others had them.
+        waited_share: f64,
+        /// The next larger number of threads that the same cell was measured with, and is faster with as far as its runs
+        /// tell; `null` where there is none.
+        more_threads: Option<u32>,
+        /// What it gave, in MB/s.
+        more_mbps: Option<f64>,
     },
     /// The far end's processors have no time left, or one of them has none.
     FarProcessors {

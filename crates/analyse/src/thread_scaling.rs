@@ -68,7 +68,8 @@ fn of_cell(mut cells: Vec<&CellFinding>, cpus: f64) -> Option<ThreadScaling> {
     let place = steps.iter().position(|step| step.mbps.value >= NEAR_BEST * best)?;
     let (enough, last) = (&steps[place], steps.last()?);
     let no_more = last.threads > enough.threads && last.mbps.value < MORE_THREADS_GAIN * enough.mbps.value;
-    let limit = if enough.busy_share < FULL_CORE || no_more {
+    let wanted = cells[place].wanted_processors() / usable(enough.threads);
+    let limit = if wanted < FULL_CORE || no_more {
         ThreadLimit::Device
     } else if cpus > 0.0 && f64::from(enough.threads) >= cpus {
         ThreadLimit::Processors

@@ -79,7 +79,7 @@ fn a_full_processor_stops_the_path() {
     let full = &findings.bottleneck.stopped_by;
     let is_one = |processors: f64, share: f64| processors == 1.0 && (0.9..=1.0).contains(&share);
     assert!(
-        matches!(full, StoppedBy::FullProcessor { processors_of: ProcessorsOf::Threads, processors, share }
+        matches!(full, StoppedBy::FullProcessor { processors_of: ProcessorsOf::Threads, processors, share, .. }
             if is_one(*processors, *share)),
         "{full:?}"
     );

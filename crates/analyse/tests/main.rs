@@ -1,6 +1,7 @@
 //! Tests the crate as its users see it, in one program, which links once.
 
 mod built;
+mod busy_machine;
 mod calibrate;
 mod chosen_peak;
 mod coverage;

@@ -100,7 +100,7 @@ impl ForeignRun {
             by_direction: apart.then_some(sides),
             trims: None,
             achieved_depth,
-            cpu: Cpu { span_ns: elapsed_ns, ios, user_ns, system_ns, machine: self.machine, soaker: None },
+            cpu: Cpu { span_ns: elapsed_ns, ios, user_ns, system_ns, machine: self.machine, ..Cpu::default() },
             syncs: Latency::default(),
             lanes: Vec::new(),
             series: Series::default(),

@@ -16,6 +16,7 @@ mod meeting;
 mod merge;
 #[cfg(feature = "mpi")]
 mod mpi_ranks;
+mod notes;
 mod order;
 mod part;
 #[cfg(feature = "mpi")]

@@ -99,6 +99,7 @@ fn cpu(own: Cpu, other: Cpu) -> Cpu {
         ios: own.ios + other.ios,
         user_ns: own.user_ns + other.user_ns,
         system_ns: own.system_ns + other.system_ns,
+        waited_ns: own.waited_ns + other.waited_ns,
         machine,
         soaker,
     }

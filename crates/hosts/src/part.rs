@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::crew::Opened;
 use crate::failures::Failures;
 use crate::merge;
+use crate::notes::Notes;
 
 /// What one or several processes made of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub(crate) struct Part {
     pub failures: Failures,
     /// Whether one of them was asked to end.
     pub interrupted: bool,
+    /// What they learnt of their own places since they told last.
+    pub notes: Notes,
 }
 
 impl Part {
@@ -47,6 +50,11 @@ impl Part {
         Self { interrupted, ..self }
     }
 
+    /// The same, with what was learnt since.
+    pub fn noted(self, notes: Notes) -> Self {
+        Self { notes, ..self }
+    }
+
     /// Both.
     pub fn with(self, other: Self) -> Self {
         let record = match (self.record, other.record) {
@@ -62,6 +70,7 @@ impl Part {
             rate_before_flush: self.rate_before_flush + other.rate_before_flush,
             failures: self.failures.with(other.failures),
             interrupted: self.interrupted || other.interrupted,
+            notes: self.notes.with(other.notes),
         }
     }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::Lead;
 use crate::crew::{Crew, Opened};
 use crate::meeting::{Opening, meet};
+use crate::notes::Notes;
 use crate::order::Order;
 use crate::part::Part;
 use crate::tree::{bring_together, tell};
@@ -28,6 +29,8 @@ pub struct HostsTarget {
     /// Windows of the run in progress that were not open together, and the time they took.
     discarded: Vec<DiscardedWindow>,
     discarded_ns: u64,
+    /// Notes of this process that process 0 has heard.
+    told_notes: usize,
 }
 
 /// How far the run in progress is.
@@ -70,7 +73,7 @@ impl HostsTarget {
 
     pub(crate) fn of(crew: Crew, own: Box<dyn TargetBackend>) -> Self {
         let state = Rc::new(RefCell::new(State::default()));
-        Self { own, crew: Rc::new(crew), state, discarded: Vec::new(), discarded_ns: 0 }
+        Self { own, crew: Rc::new(crew), state, discarded: Vec::new(), discarded_ns: 0, told_notes: 0 }
     }
 
     fn rank(&self) -> u32 {
@@ -153,8 +156,19 @@ impl HostsTarget {
             Some(Ok(record)) => Part::of(self.rank(), record, opened, tells),
             Some(Err(error)) => Part::failed(self.rank(), &self.crew.host, &error),
         };
-        let part = part.interrupted(stop.load(Ordering::Relaxed));
+        let part = part.interrupted(stop.load(Ordering::Relaxed)).noted(self.new_notes());
         Ok(bring_together(self.crew.ranks.as_ref(), part, Part::with)?)
+    }
+
+    /// What this process learnt of its place since it told last; process 0 keeps its own.
+    fn new_notes(&mut self) -> Notes {
+        if self.leads() {
+            return Notes::default();
+        }
+        let all = &self.own.environment().notes;
+        let new = Notes::of(self.rank(), &self.crew.host, all.get(self.told_notes..).unwrap_or_default());
+        self.told_notes = all.len();
+        new
     }
 
     /// Lays out what has to be there, on all.
@@ -252,6 +266,9 @@ impl TargetBackend for HostsTarget {
     ) -> Result<Option<Record>, MeasureError> {
         let (discarded, discarded_ns) = (std::mem::take(&mut self.discarded), std::mem::take(&mut self.discarded_ns));
         let part = self.give_part(run, made, stop)?.expect("process 0 puts together");
+        for note in part.notes.clone().sentences(&self.environment().notes) {
+            self.note(&note);
+        }
         let interrupted = part.interrupted;
         let record = part.whole(run)?;
         if stop.load(Ordering::Relaxed) {

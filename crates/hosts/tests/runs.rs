@@ -368,3 +368,27 @@ fn the_others_end_when_process_0_does() {
     });
     assert!(!stop.load(Ordering::Relaxed));
 }
+
+#[test]
+fn what_another_process_learnt_of_its_host_is_a_note_with_its_name() {
+    let open = |rank: u32| -> Made {
+        let mut target = simulated();
+        target.note("all know this");
+        if rank == 2 {
+            target.note("its page cache could not be emptied");
+        }
+        Ok(Box::new(target))
+    };
+    let notes = led(
+        InProcess::all(4),
+        |_| "p".to_string(),
+        open,
+        |target| {
+            let mut target = target.unwrap();
+            (0..2).for_each(|_| drop(measure(&mut target, &run(None), &AtomicBool::new(false)).unwrap()));
+            target.environment().notes.clone()
+        },
+    );
+    let of_others: Vec<&String> = notes.iter().filter(|note| note.starts_with("rank ")).collect();
+    assert!(matches!(&of_others[..], [note] if note.starts_with("rank 2 on ") && note.ends_with("could not be emptied")), "{notes:?}");
+}

@@ -11,6 +11,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use halfpower_engine::{EngineError, Errno};
+use halfpower_os::processor;
 use halfpower_record::{LaneRecord, LaneRole, LaneSide, Latency};
 use halfpower_spec::{Nanos, Run, Workload};
 
@@ -241,7 +242,7 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
         LaneRole::Random => (background_readers::reader(&run.workload), terms.of_reader(), &shared.over),
     };
     let seed = run.seed.wrapping_add(index as u64);
-    let pinned = lane.cpu.map_or(Ok(()), halfpower_os::processor::pin_this_thread);
+    let pinned = lane.cpu.map_or(Ok(()), processor::pin_this_thread);
     pinned.map_err(|error| EngineError::Call { call: "sched_setaffinity", error })?;
     lane.engine.settle()?;
     // Made here, in memory of this thread's own: lanes that share cache lines slow each other down.
@@ -253,10 +254,12 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     let window = Window::new(lane.engine.as_mut(), offsets, lane.depth, terms, stop).open_loop(schedule);
     let cold_lanes = shared.cold_lanes.as_ref().filter(|_| lane.role == LaneRole::Own);
     let window = window.watched(&shared.progress).warmed_up(cold_lanes);
+    let waited_ns = processor::waited_by_this_thread_ns();
     if !shared.wait_for_gate() {
         return Err(MeasureError::Interrupted);
     }
-    Ok(window.run()?)
+    let tally = window.run()?;
+    Ok(Tally { waited_ns: processor::waited_by_this_thread_ns().saturating_sub(waited_ns), ..tally })
 }
 
 /// What a panic said.

@@ -125,6 +125,13 @@ pub fn charged_to_this_thread_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Time that the calling thread could have run but waited for a processor so far, in nanoseconds; 0 where the kernel does
+/// not say.
+pub fn waited_by_this_thread_ns() -> u64 {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    told.split_whitespace().nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
+}
+
 /// Processor time charged to another process so far, all its threads, those that have ended too, in nanoseconds; `None`
 /// where there is no process of that number.
 pub fn charged_to_process_ns(process: u32) -> Option<u64> {

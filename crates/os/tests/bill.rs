@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use halfpower_os::processor::{Times, charged, machine};
+use halfpower_os::processor::{self, Times, charged, machine};
 use halfpower_os::{Action, Buffers, DataFile, Mode, Ring, RingForm, Transfer, io_uring_available};
 
 fn skip(what: &str) {
@@ -72,6 +72,23 @@ fn the_thread_that_polls_is_charged_to_this_process() {
     eprintln!("the polling thread spent {spent_ns} ns, charged were {charged_ns}, the machine was busy {busy_ns}");
     assert!(charged_ns as f64 >= 0.98 * spent_ns as f64, "charged {charged_ns} of {spent_ns} ns");
     assert!(busy_ns as f64 >= 0.5 * spent_ns as f64, "the machine knows of {busy_ns} of {spent_ns} ns");
+}
+
+/// Two threads that always have work share one processor, so that each waits while the other runs.
+#[test]
+fn threads_that_share_a_processor_wait_for_it() {
+    let burn = || {
+        let begun_ns = processor::charged_to_this_thread_ns();
+        while processor::charged_to_this_thread_ns() - begun_ns < 100_000_000 {}
+        processor::waited_by_this_thread_ns()
+    };
+    if !Path::new("/proc/thread-self/schedstat").exists() {
+        return skip("this kernel does not say how long threads wait");
+    }
+    let cpu = processor::usable()[0];
+    let threads = processor::on_processor(cpu, || [0, 1].map(|_| std::thread::spawn(burn))).unwrap();
+    let waited_ns: u64 = threads.map(|thread| thread.join().unwrap()).iter().sum();
+    assert!(waited_ns > 50_000_000, "{waited_ns}");
 }
 
 /// So are the workers that take what would have to wait, such as a flush.

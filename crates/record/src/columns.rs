@@ -91,6 +91,7 @@ pub const COLUMNS: &[Column] = &[
     integer("cpu_span_ns", |r| if tells_of_processors(r) { whole(r.cpu.span_ns) } else { Value::Null }),
     integer("user_ns", |r| charged(r, |r| r.cpu.user_ns)),
     integer("system_ns", |r| charged(r, |r| r.cpu.system_ns)),
+    integer("waited_ns", |r| charged(r, |r| r.cpu.waited_ns)),
     integer("machine_busy_ns", |r| machine(r, CpuTimes::busy_ns)),
     integer("machine_user_ns", |r| machine(r, |cpu| cpu.user_ns)),
     integer("machine_system_ns", |r| machine(r, |cpu| cpu.system_ns)),

@@ -113,6 +113,9 @@ pub struct Cpu {
     pub user_ns: u64,
     /// System time charged to this process, its kernel workers included.
     pub system_ns: u64,
+    /// Time that the workload's threads could have run but waited for a processor that somebody else had, all together.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub waited_ns: u64,
     /// What the machine spent, for each processor; whole ticks, so coarse.
     pub machine: Vec<CpuTimes>,
     /// What the soaker lost, in a pass of its own.
@@ -126,6 +129,10 @@ pub struct Series {
     pub step_ns: u64,
     /// Bytes completed in each step; a last step that is not whole is left out.
     pub bytes: Vec<u64>,
+}
+
+fn is_nothing(ns: &u64) -> bool {
+    *ns == 0
 }
 
 impl Cpu {
@@ -147,6 +154,11 @@ impl Cpu {
         let soaker = self.soaker.as_ref()?;
         let machine_ns = self.span_ns as f64 * self.machine.len() as f64;
         Some(((1.0 - soaker.baseline_share).max(0.0) * machine_ns) as u64)
+    }
+
+    /// Time that the workload's threads ran or could have run: where it fills the span they were never without work.
+    pub fn wanted_ns(&self) -> u64 {
+        self.charged_ns() + self.waited_ns
     }
 
     /// Time charged to this process.

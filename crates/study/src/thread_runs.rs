@@ -1,7 +1,8 @@
-//! Plans further threads: where one thread's processor time fills a core, the same cell goes on with 2, 4 and more.
+//! Plans further threads: where one thread never has time to spare, the same cell goes on with 2, 4 and more.
 //!
 //! A device of several million requests a second is more than a core can issue. The deepest small requests show that
-//! first, and so do the fastest cells. Where no core is full, nothing of this is measured and the budget does not suffer.
+//! first, and so do the fastest cells. A thread that waits for a processor which others have is as full as one that runs.
+//! Where no core is full, nothing of this is measured and the budget does not suffer.
 
 use std::collections::BTreeMap;
 
@@ -160,7 +161,7 @@ impl Shown {
         let mbps = halfpower_analyse::run_mbps(record);
         if mbps > 0.0 && record.errors.is_empty() {
             self.mbps.push(mbps);
-            self.cores.push(record.cpu.charged_ns() as f64 / record.charged_span_ns().max(1) as f64);
+            self.cores.push(record.cpu.wanted_ns() as f64 / record.charged_span_ns().max(1) as f64);
         }
     }
 
@@ -204,5 +205,36 @@ impl Task {
         let (threads, chosen) = self.steps.iter().find(|(_, shown)| shown.mean_mbps() >= NEAR_BEST * best)?;
         let is_more = *threads > self.workload.threads && chosen.confirming < CONFIRMING_RUNS;
         is_more.then_some((*threads, Pass::Confirm, chosen.confirming as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Cpu, Machine};
+
+    use super::*;
+
+    /// A record of the deepest small reads, of a thread that was charged and waited for these shares of the time.
+    fn record(charged: f64, waited: f64) -> Record {
+        let rw = halfpower_spec::Rw::Randread;
+        let workload = Workload { rw, bs: Bytes(4096), iodepth: 32, ..Workload::default() };
+        let made = crate::built::record(&crate::built::disk("fixed=80us"), workload, 0, Pass::Plain, 1.0);
+        let ns = |share: f64| (share * made.cpu.span_ns as f64) as u64;
+        let times = Cpu { user_ns: ns(charged), system_ns: 0, waited_ns: ns(waited), ..made.cpu.clone() };
+        Record { cpu: times, ..made }
+    }
+
+    #[test]
+    fn a_thread_without_time_to_spare_goes_on_with_more_also_where_others_have_its_processor() {
+        let machine = Machine { cpus: 4, ..Machine::default() };
+        let environment = Environment { machine, ..Environment::default() };
+        let next = |charged, waited| {
+            let mut runs = ThreadRuns::new(&Question::about("d"), &environment);
+            runs.observe_walk(&record(charged, waited));
+            runs.next().map(|run| run.workload.threads)
+        };
+        assert_eq!(next(0.95, 0.0), Some(2));
+        assert_eq!(next(0.5, 0.45), Some(2), "others have it for the other half");
+        assert_eq!(next(0.5, 0.0), None, "it sleeps for the other half");
     }
 }

@@ -106,6 +106,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
             ios: ios as u64,
             user_ns: cost.charged_ns / 4,
             system_ns: cost.charged_ns - cost.charged_ns / 4,
+            waited_ns: 0,
             machine: Vec::new(),
             soaker: (pass == Pass::Soaker).then_some(Soaker { lost_ns, baseline_share: 1.0 }),
         },

@@ -9,6 +9,7 @@ use halfpower_record::{Record, StudyFile};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::alone;
 use crate::processes::{mpirun, plain, program};
 
 /// Kills of each kind where nobody asks for another number.
@@ -81,6 +82,7 @@ fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mu
 #[test]
 #[ignore = "long: starts and kills studies of many processes"]
 fn kills_of_any_process_lose_no_record_and_leave_nothing() {
+    let _alone = alone();
     let Some(program) = program() else { return };
     let kills = std::env::var("HALFPOWER_HOST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(kills));

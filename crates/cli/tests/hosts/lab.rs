@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::alone;
 use crate::processes::program;
 use crate::throttled::skip;
 
@@ -12,6 +13,8 @@ use crate::throttled::skip;
 const PAYLOAD: f64 = 1448.0 / 1514.0;
 /// Times that a run is made at most: whoever else uses the processors makes it slower and never faster.
 const TRIES: usize = 4;
+/// Studies that are made at most until one is as expected, since somebody may disturb one.
+const STUDIES: usize = 3;
 /// How far a rate may be off.
 const WITHIN: f64 = 0.03;
 
@@ -84,6 +87,7 @@ fn gives(script: &str, given: &[f64], found: impl Fn(&[Value]) -> Vec<f64>) {
 #[test]
 #[ignore = "long: hosts and a server of its own"]
 fn four_hosts_before_a_server_of_250_megabits_get_its_payload_together() {
+    let _alone = alone();
     let read = "$HP run $SMB --size 64MiB --rw read --bs 256KiB --iodepth 8 --runtime 4s --json";
     let script = format!("hosts 4 100mbit; wire server 250mbit; for n in 1 2 4; do together -n $n {read}; done");
     let given = [100.0, 200.0, 250.0].map(|megabits| megabits / 8.0 * PAYLOAD);
@@ -93,6 +97,7 @@ fn four_hosts_before_a_server_of_250_megabits_get_its_payload_together() {
 #[test]
 #[ignore = "long: hosts and a server of its own"]
 fn the_host_behind_half_a_wire_gets_half_of_what_the_others_get() {
+    let _alone = alone();
     let read = "$HP run $SMB --size 64MiB --rw read --bs 256KiB --iodepth 8 --runtime 4s --json";
     let script = format!("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit; together -n 4 {read}");
     let given = [80.0, 80.0, 40.0, 80.0].map(|megabits| megabits / 8.0 * PAYLOAD);
@@ -103,6 +108,7 @@ fn the_host_behind_half_a_wire_gets_half_of_what_the_others_get() {
 #[test]
 #[ignore = "long: hosts and a server of its own"]
 fn a_share_that_one_host_cannot_reach_is_said_with_its_name() {
+    let _alone = alone();
     let read = "$HP run $SMB --size 16MiB --rw read --runtime 1s --timeout 2s";
     let script = format!(
         "hosts 3 100mbit; on host1 ip route add blackhole 10.78.0.200/32; \
@@ -129,6 +135,18 @@ fn stragglers(found: &Value) -> Vec<u64> {
     ranks
 }
 
+/// Lets `judge` look at up to as many studies as anybody may disturb but one: what all of them get wrong is wrong.
+fn once(study: impl Fn() -> Option<Value>, judge: impl Fn(&Value) -> Result<(), String>) {
+    for left in (0..STUDIES).rev() {
+        let Some(found) = study() else { return };
+        match judge(&found) {
+            Ok(()) => return,
+            Err(why) if left == 0 => panic!("{why}"),
+            Err(why) => println!("measured again: {why}"),
+        }
+    }
+}
+
 /// Trials of each kind: three, or as many as `HALFPOWER_TRIALS` says.
 fn trials() -> usize {
     std::env::var("HALFPOWER_TRIALS").map_or(3, |trials| trials.parse().unwrap())
@@ -137,26 +155,33 @@ fn trials() -> usize {
 #[test]
 #[ignore = "long: hosts and a server of its own"]
 fn a_study_names_the_third_host_as_where_a_shared_wire_takes_over() {
-    let Some(found) = study("hosts 4 100mbit; wire server 250mbit") else { return };
-    let answer = &found["experiments"][0];
-    println!("{}", answer["answer"]);
-    let kinds = answer["found"]["kinds"].as_array().unwrap();
-    let sequential = kinds.iter().find(|kind| kind["pattern"] == "sequential").unwrap();
-    let over = &sequential["taken_over"];
-    assert_eq!((&over["n"], &over["before_n"]), (&Value::from(3), &Value::from(2)), "{answer}");
-    let ceiling = over["ceiling_mbps"].as_f64().unwrap();
+    let _alone = alone();
     let given = 250.0 / 8.0 * PAYLOAD;
-    assert!((ceiling / given - 1.0).abs() < WITHIN, "{ceiling} of {given}");
+    let judge = |found: &Value| {
+        let answer = &found["experiments"][0];
+        println!("{}", answer["answer"]);
+        let kinds = answer["found"]["kinds"].as_array().unwrap();
+        let over = &kinds.iter().find(|kind| kind["pattern"] == "sequential").unwrap()["taken_over"];
+        let is_third = (&over["n"], &over["before_n"]) == (&Value::from(3), &Value::from(2));
+        let ceiling = over["ceiling_mbps"].as_f64().unwrap_or(0.0);
+        let is_given = (ceiling / given - 1.0).abs() < WITHIN;
+        if is_third && is_given { Ok(()) } else { Err(format!("{over}, given {given}")) }
+    };
+    once(|| study("hosts 4 100mbit; wire server 250mbit"), judge);
 }
 
 #[test]
 #[ignore = "long: hosts and a server of its own"]
 fn the_host_behind_half_a_wire_is_named_in_every_trial_and_none_where_all_are_alike() {
-    for trial in 0..trials() {
-        let Some(half) = study("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit") else { return };
-        println!("{trial}: {}", half["fleet"]["stragglers"]);
-        assert_eq!(stragglers(&half), [2], "{}", half["fleet"]);
-        let Some(alike) = study("hosts 4 80mbit; wire server 1gbit") else { return };
-        assert_eq!(stragglers(&alike), [] as [u64; 0], "{}", alike["fleet"]["stragglers"]);
+    let _alone = alone();
+    let names = |expected: &'static [u64]| {
+        move |found: &Value| {
+            let named = stragglers(found);
+            if named == expected { Ok(()) } else { Err(format!("{named:?} for {expected:?}: {}", found["fleet"])) }
+        }
+    };
+    for _ in 0..trials() {
+        once(|| study("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit"), names(&[2]));
+        once(|| study("hosts 4 80mbit; wire server 1gbit"), names(&[]));
     }
 }

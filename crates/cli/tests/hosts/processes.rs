@@ -7,10 +7,11 @@ use std::process::{Command, Output, Stdio};
 use halfpower_record::{Record, StudyFile};
 use serde_json::Value;
 
+use crate::alone;
 use crate::throttled::{Limit, Loop, MIB, Throttle, judge, skip};
 
 /// Simulated: every figure follows from its constants.
-const DISK: &str = "sim:fixed=100us,rate=400MB/s,disks=2";
+pub const DISK: &str = "sim:fixed=100us,rate=400MB/s,disks=2";
 
 /// The program with MPI, where it was built and there is an mpirun.
 pub fn program() -> Option<PathBuf> {
@@ -53,7 +54,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -68,6 +69,7 @@ fn records(path: &Path) -> Vec<Record> {
 #[test]
 #[ignore = "long: mpirun"]
 fn one_process_gives_the_records_of_none() {
+    let _alone = alone();
     let Some(program) = program() else { return };
     let folder = folder();
     let words = |name| ["study", DISK, "--budget", "20s", "--output", name, "--json"];
@@ -84,6 +86,7 @@ fn one_process_gives_the_records_of_none() {
 #[test]
 #[ignore = "long: mpirun"]
 fn a_study_of_three_processes_has_thrice_the_rates_and_one_report() {
+    let _alone = alone();
     let Some(program) = program() else { return };
     let folder = folder();
     // Of several, a study asks for `hosts` too, which makes other runs of it.
@@ -108,6 +111,7 @@ fn a_study_of_three_processes_has_thrice_the_rates_and_one_report() {
 #[test]
 #[ignore = "long: mpirun"]
 fn layouts_of_files_leave_nothing_and_reorder_reads_the_next_ones() {
+    let _alone = alone();
     let Some(program) = program() else { return };
     let folder = folder();
     let (here, data) = (folder.path(), folder.path().join("data"));
@@ -140,6 +144,7 @@ fn layouts_of_files_leave_nothing_and_reorder_reads_the_next_ones() {
 #[test]
 #[ignore = "long: mpirun on a throttled device"]
 fn processes_share_what_a_throttled_device_gives() {
+    let _alone = alone();
     let Some(program) = program() else { return };
     judge(|| {
         let limit = 60 * MIB;

@@ -37,6 +37,8 @@ pub(crate) struct Tally {
     pub syncs: Option<LatencyCounter>,
     pub step_ns: u64,
     pub step_bytes: Vec<u64>,
+    /// Time that the lane's thread could have run but waited for a processor.
+    pub waited_ns: u64,
 }
 
 impl Tally {

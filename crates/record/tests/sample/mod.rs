@@ -66,6 +66,7 @@ pub fn record(number: u32) -> Record {
             ios: ios + 4,
             user_ns: 10_000_001,
             system_ns: 40_500_000,
+            waited_ns: u64::from(number) * 1_000,
             machine: vec![CpuTimes { user_ns: 20_000_000, irq_ns: 10_000_000, ..CpuTimes::default() }; 2],
             soaker: number.is_multiple_of(4).then_some(soaker),
         },

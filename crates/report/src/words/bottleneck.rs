@@ -10,6 +10,9 @@ use super::levels::{name, short_name, source};
 use super::settings::{capitalised, path, size_and_depth};
 use super::{far_end, network};
 
+/// Share of the time that threads wait for a processor below which nothing is said of it.
+const WAITED: f64 = 0.02;
+
 /// What the report says of a bottleneck.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BottleneckWords {
@@ -90,9 +93,9 @@ fn short(bottleneck: &Bottleneck) -> String {
             let (iops, share) = (format::iops(*limit_iops), format::percent(*share));
             format!("the {}, which admits {iops}; {share} of that was reached", level())
         }
-        StoppedBy::FullProcessor { processors_of, processors, share } => {
+        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, .. } => {
             let of = processors_words(*processors_of, *processors);
-            format!("the processor; the fastest run keeps {of} busy {}", format::percent(*share))
+            format!("the processor; the fastest run keeps {of} {}", busy(*share, *waited_share))
         }
         StoppedBy::FarProcessors { .. } | StoppedBy::FarDisk { .. } | StoppedBy::FarDiskLimit { .. } => {
             far_end::brief(&bottleneck.stopped_by)
@@ -142,9 +145,12 @@ fn why(bottleneck: &Bottleneck) -> String {
             level.map_or(String::new(), name),
             source(known)
         ),
-        StoppedBy::FullProcessor { processors_of, processors, share } => {
+        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
             let of = processors_words(*processors_of, *processors);
-            format!("{reach} and keep {of} busy {}.", format::percent(*share))
+            let more = more_threads.zip(*more_mbps).map_or(String::new(), |(threads, mbps)| {
+                format!(" {threads} threads gave {}.", format::mbps(mbps))
+            });
+            format!("{reach} and keep {of} {}.{more}", busy(*share, *waited_share))
         }
         StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {
             format!("{reach}: {}.", network::evidence(&bottleneck.stopped_by))
@@ -178,6 +184,15 @@ fn gives(limit: KnownLimit) -> &'static str {
         KnownLimit::SeenOnSharedPath => "has been seen to give",
         KnownLimit::Attainable | KnownLimit::Advertised => "advertises",
     }
+}
+
+/// `93% busy`, and how long threads waited while others had the processors.
+pub(super) fn busy(share: f64, waited_share: f64) -> String {
+    let busy = format!("{} busy", format::percent(share));
+    if waited_share < WAITED {
+        return busy;
+    }
+    format!("{busy} (others have the processor {} of the time)", format::percent(waited_share))
 }
 
 fn processors_words(whose: ProcessorsOf, count: f64) -> String {
@@ -386,8 +401,16 @@ mod tests {
         assert!(why.contains("from 64 KiB at 4 deep on") && why.ends_with("the hypervisor before it."), "{why}");
         assert!(words(&seen(false)).why.ends_with("the device or its controller."));
         let (processors_of, share) = (ProcessorsOf::Threads, 0.93);
-        let full = device(StoppedBy::FullProcessor { processors_of, processors: 1.0, share });
-        assert!(words(&full).why.ends_with("and keep the one processor that its threads can use busy 93%."));
+        let full = |share, waited_share, more_threads: Option<u32>| {
+            let more_mbps = more_threads.map(|_| 1250.0);
+            let processors = 1.0;
+            device(StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps })
+        };
+        let why = words(&full(share, 0.0, None)).why;
+        assert!(why.ends_with("and keep the one processor that its threads can use 93% busy."), "{why}");
+        let why = words(&full(0.55, 0.4, Some(2))).why;
+        let others = "55% busy (others have the processor 40% of the time). 2 threads gave 1,250 MB/s.";
+        assert!(why.ends_with(others), "{why}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use halfpower_analyse::{
 use halfpower_spec::{Bytes, Cache, Pattern};
 use halfpower_text::{cache_word, format};
 
-use super::bottleneck::of_its_level;
+use super::bottleneck::{busy, of_its_level};
 use super::{far_end, levels, network};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
@@ -170,15 +170,19 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
         StoppedBy::KnownRequests { limit_iops, share, .. } => {
             format!("the {level}: {} of the {} that it admits", format::percent(*share), format::iops(*limit_iops))
         }
-        StoppedBy::FullProcessor { processors_of, processors, share } => {
-            let busy = format::percent(*share);
+        StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
+            let busy = busy(*share, *waited_share);
+            let more = more_threads.zip(*more_mbps).map(|(threads, mbps)| {
+                format!("; {threads} threads gave {}", format::mbps(mbps))
+            });
             match (processors_of, *processors as u64) {
-                (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy} busy"),
+                (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
                 (ProcessorsOf::Threads, 0 | 1) => {
-                    format!("the processor: its one thread is {busy} busy. Test: --threads 2")
+                    let test = more.unwrap_or_else(|| ". Test: --threads 2".to_string());
+                    format!("the processor: its one thread is {busy}{test}")
                 }
                 (ProcessorsOf::Threads, all) => {
-                    format!("the processors: the {all} that its threads can use are {busy} busy")
+                    format!("the processors: the {all} that its threads can use are {busy}{}", more.unwrap_or_default())
                 }
             }
         }
