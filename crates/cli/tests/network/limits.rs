@@ -102,6 +102,18 @@ fn the_round_trip_is_what_stops_both_directions_over_it() {
     named(&found, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
+/// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
+#[test]
+#[ignore = "long: a server and a delay of its own"]
+fn a_window_below_the_requests_is_what_stops_both_directions() {
+    let script = "window 131072; delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 256KiB,1MiB \
+                  --iodepth 4,8 --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
+    let Some(text) = lab(script) else { return };
+    let found: Vec<_> = documents(&text).iter().map(stops).collect();
+    assert_eq!(found.len(), 2, "{text}");
+    named(&found, "window", "TCP's window lets");
+}
+
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
