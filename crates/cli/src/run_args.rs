@@ -169,7 +169,8 @@ pub struct PlaceInStudyArgs {
 }
 
 impl WorkloadOptionArgs {
-    fn options(&self, connections: u32) -> WorkloadOptions {
+    fn options(&self, common: &CommonArgs) -> WorkloadOptions {
+        let CommonArgs { connections, sealing, .. } = *common;
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
@@ -194,6 +195,7 @@ impl WorkloadOptionArgs {
             ramp_time,
             bssplit,
             connections,
+            sealing,
             hosts,
         }
     }
@@ -223,7 +225,7 @@ impl RunArgs {
             engine: self.common.engine,
             issuing: self.common.issuing(&self.target()?),
             rate: None,
-            options: self.options.options(self.common.connections),
+            options: self.options.options(&self.common),
         };
         let iops = self.iops(workload.mean_bytes())?;
         Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })

@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload go together, on every target.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Spread,
-    Workload, WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Sealing,
+    Spread, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -65,17 +65,21 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// Refuses connections where there is no server.
+/// Refuses what is about connections to a server where there is none.
 ///
 /// # Errors
 /// What to do.
-pub(crate) fn has_no_connections(workload: &Workload) -> Result<(), MeasureError> {
-    let connections = workload.options.connections;
-    if connections == 1 {
-        return Ok(());
-    }
-    let what =
-        format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out");
+pub(crate) fn reaches_no_server(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { connections, sealing, .. } = workload.options;
+    let what = match (connections, sealing) {
+        (1, Sealing::AsAsked) => return Ok(()),
+        (1, _) => {
+            format!("--sealing {sealing} is about messages to a file server, smb://, and this is none: leave it out")
+        }
+        _ => {
+            format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out")
+        }
+    };
     Err(MeasureError::Unfit { what })
 }
 

@@ -2,10 +2,12 @@
 
 mod file;
 mod head;
+mod negotiation;
 mod rehearsal;
 mod requests;
 mod seal;
 mod session;
+mod session_keys;
 mod status;
 
 pub(crate) use file::{SmbFile, SmbShare};

@@ -116,6 +116,17 @@ words! {
 }
 
 words! {
+    /// Whether messages to a file server are signed or encrypted.
+    Sealing, "sealing":
+    /// As the server asks for it.
+    AsAsked = "as-asked",
+    /// Each is signed, and each answer's signature is checked.
+    Signed = "signed",
+    /// All are encrypted, which signs them too.
+    Encrypted = "encrypted",
+}
+
+words! {
     /// How requests are issued: fio's ioengine, sqlio2's personality.
     EngineName, "engine":
     /// io_uring where the kernel allows it, else a pool of threads (sync at depth 1).

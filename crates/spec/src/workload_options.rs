@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
-    Switch, VolumeLayout,
+    Sealing, Switch, VolumeLayout,
 };
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
@@ -64,6 +64,9 @@ pub struct WorkloadOptions {
     /// Connections to a file server that the requests of each thread are shared out to.
     #[serde(skip_serializing_if = "is_single")]
     pub connections: u32,
+    /// Whether messages to a file server are signed or encrypted.
+    #[serde(skip_serializing_if = "is_as_asked")]
+    pub sealing: Sealing,
     /// Processes that take part, where a study is of many; `None` is all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
@@ -76,6 +79,10 @@ fn is_even(distribution: &RandomDistribution) -> bool {
 
 fn is_single(count: &u32) -> bool {
     *count == 1
+}
+
+fn is_as_asked(sealing: &Sealing) -> bool {
+    *sealing == Sealing::AsAsked
 }
 
 fn is_nothing(time: &Nanos) -> bool {
@@ -113,6 +120,7 @@ impl Default for WorkloadOptions {
             ramp_time: Nanos(0),
             bssplit: None,
             connections: 1,
+            sealing: Sealing::AsAsked,
             hosts: None,
         }
     }
@@ -166,6 +174,7 @@ impl fmt::Display for WorkloadOptions {
         flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
         self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
         flag(self.connections != default.connections, "connections", &self.connections)?;
+        flag(self.sealing != default.sealing, "sealing", &self.sealing)?;
         self.hosts.iter().try_for_each(|hosts| flag(true, "hosts", hosts))?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod limits;
+mod sealing;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,9 +1,10 @@
-//! Defines what `network` finds: rates, half power, round trips a request, connections and both bills.
+//! Defines what `network` finds: rates, half power, round trips a request, connections, sealing and both bills.
 
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::sealed::SealingCost;
 use crate::ratio_finding::RatioFinding;
 
 /// What a share gives.
@@ -13,6 +14,8 @@ pub struct NetworkAnswer {
     pub directions: Vec<ShareRate>,
     /// What more connections bring, in each direction.
     pub connections: Vec<MoreConnections>,
+    /// What signing and encryption cost, in each direction, large blocks first.
+    pub sealing: Vec<SealingCost>,
 }
 
 /// One direction of a share over one connection.

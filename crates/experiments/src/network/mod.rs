@@ -1,10 +1,11 @@
-//! Measures `network`: what a share gives by block size, depth and connections, and what it costs at both ends.
+//! Measures `network`: what a share gives by block size, depth, connections and sealing, and what it costs at both ends.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;
 pub(crate) mod pictures;
 pub(crate) mod plan;
 pub(crate) mod rows;
+pub(crate) mod sealed;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;

@@ -1,8 +1,9 @@
-//! Plans `network`: reads and writes of a share by block size and depth, and the same requests on several connections.
+//! Plans `network`: reads and writes of a share by block size and depth, on several connections, signed and encrypted.
 
 use halfpower_record::TargetKind;
-use halfpower_spec::{Bytes, Direction, Pass, Pattern, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Direction, Pass, Pattern, Sealing, Workload, WorkloadOptions};
 
+use super::sealed::Sealed;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// What section 9 of the paper of 2000 asked for: 2 KiB to 1 MiB, one at a time and eight.
@@ -13,6 +14,8 @@ const DEPTHS: [u32; 2] = [1, 8];
 const SHARED: Bytes = Bytes(64 << 10);
 const SHARED_DEPTHS: [u32; 2] = [8, 32];
 const CONNECTIONS: [u32; 3] = [1, 2, 4];
+/// What sealing is compared by: small requests alone, usual ones and large ones in flight.
+const SEALED: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (SHARED, 8), (Bytes(1 << 20), 8)];
 /// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
 const SOAKER_RUNS: u32 = 2;
 
@@ -22,41 +25,73 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                     nfs://server/export"
             .to_string());
     }
-    let cell = |direction, bs, iodepth, connections| {
-        let options = WorkloadOptions { connections, ..WorkloadOptions::default() };
-        Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
-    };
     let mut cells = Vec::new();
     for direction in Direction::ALL.iter().copied() {
         for (bs, iodepth) in SIZES.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
-            let workload = cell(direction, bs, iodepth, 1);
-            cells.push(PlannedCell::plain(workload));
-            if iodepth == DEPTHS[1] {
-                let soaker = PlannedCell::plain(workload);
-                cells.push(PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..soaker });
-            }
+            cells.extend(with_bill(cell(ask, direction, (bs, iodepth), 1)));
         }
         for (iodepth, connections) in
             SHARED_DEPTHS.into_iter().flat_map(|iodepth| CONNECTIONS.map(|connections| (iodepth, connections)))
         {
             // One connection eight deep is measured above.
             if (iodepth, connections) != (DEPTHS[1], 1) {
-                cells.push(PlannedCell::plain(cell(direction, SHARED, iodepth, connections)));
+                cells.push(PlannedCell::plain(cell(ask, direction, (SHARED, iodepth), connections)));
             }
         }
     }
+    let sealed = sealed(ask);
+    cells.extend(sealed.into_iter().flat_map(with_bill));
     Ok(Plan { cells, missing: missing(ask) })
+}
+
+fn cell(ask: &PlanRequest, direction: Direction, (bs, iodepth): (Bytes, u32), connections: u32) -> Workload {
+    let options = WorkloadOptions { connections, ..ask.question.options() };
+    Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
+}
+
+/// A cell, and the same beside the soaker where enough is in flight.
+fn with_bill(workload: Workload) -> impl Iterator<Item = PlannedCell> {
+    let plain = PlannedCell::plain(workload);
+    let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..plain };
+    std::iter::once(plain).chain((workload.iodepth == DEPTHS[1]).then_some(soaker))
+}
+
+/// What is measured signed and encrypted, and as the server asks where the study asks for something else.
+fn sealed(ask: &PlanRequest) -> Vec<Workload> {
+    let asked = Sealed::asked(ask.capabilities());
+    let others = [Sealing::Signed, Sealing::Encrypted].into_iter();
+    let mut sealings: Vec<Sealing> =
+        others.filter(|sealing| Sealed::of(*sealing, asked) != asked && can(ask, *sealing).is_ok()).collect();
+    if !sealings.is_empty() {
+        sealings.push(Sealing::AsAsked);
+    }
+    sealings.retain(|sealing| *sealing != ask.question.sealing);
+    let mut workloads = Vec::new();
+    for (direction, sealing) in Direction::ALL.iter().flat_map(|rw| sealings.iter().map(move |sealing| (*rw, *sealing)))
+    {
+        workloads.extend(SEALED.map(|shape| {
+            let workload = cell(ask, direction, shape, 1);
+            Workload { options: WorkloadOptions { sealing, ..workload.options }, ..workload }
+        }));
+    }
+    workloads
+}
+
+fn can(ask: &PlanRequest, sealing: Sealing) -> Result<(), String> {
+    ask.capabilities().can(&format!("sealing {sealing}"))
 }
 
 /// What the paper compared and this does not.
 fn missing(ask: &PlanRequest) -> Vec<String> {
     let mut missing = vec![
-        "signing and encryption are as the server asks for them: what they cost shows where its settings change between \
-         two studies (`halfpower compare`)"
-            .to_string(),
         "the local way and the share on the same machine are studies of their own: run them at the server and compare"
             .to_string(),
     ];
+    for sealing in [Sealing::Signed, Sealing::Encrypted] {
+        missing.extend(can(ask, sealing).err().map(|why| format!("what {sealing} messages cost is not known: {why}")));
+    }
+    let plain = ask.capabilities().can("sealing plain");
+    missing.extend(plain.err().map(|why| format!("what plain messages cost is not known: {why}")));
     if ask.environment.far_end.is_none() {
         missing.push("the server's bill is not known without a witness there: add --far-end".to_string());
     }
@@ -70,26 +105,68 @@ mod tests {
 
     use super::*;
 
-    fn planned(kind: TargetKind) -> Result<Plan, String> {
-        let direct_unit = Some(Bytes(1));
-        let capabilities = Capabilities { kind, direct_unit, ..Capabilities::default() };
+    fn planned_with(kind: TargetKind, unavailable: &[&str], sealing: Sealing) -> Result<Plan, String> {
+        let unavailable = unavailable.iter().map(|word| (format!("sealing {word}"), format!("no {word}"))).collect();
+        let capabilities = Capabilities { kind, direct_unit: Some(Bytes(1)), unavailable, ..Capabilities::default() };
         let environment = Environment { capabilities, ..Environment::default() };
-        let question = Question { experiments: vec![Experiment::Network], ..Question::about("d") };
+        let question = Question { experiments: vec![Experiment::Network], sealing, ..Question::about("d") };
         plan(&PlanRequest { question: &question, environment: &environment })
+    }
+
+    fn planned(kind: TargetKind) -> Result<Plan, String> {
+        planned_with(kind, &[], Sealing::AsAsked)
+    }
+
+    /// Cells of one sealing in the plain pass.
+    fn sealed_so(cells: &[PlannedCell], sealing: Sealing) -> Vec<&PlannedCell> {
+        let is_so = |cell: &&PlannedCell| cell.passes == [Pass::Plain] && cell.workload.options.sealing == sealing;
+        cells.iter().filter(is_so).collect()
     }
 
     #[test]
     fn a_share_is_walked_and_its_connections_are_turned_alone() {
         let Plan { cells, missing } = planned(TargetKind::Share).unwrap();
-        let plain: Vec<&PlannedCell> = cells.iter().filter(|cell| cell.passes == [Pass::Plain]).collect();
-        assert_eq!((plain.len(), cells.len()), (2 * (6 * 2 + 5), 2 * (6 * 2 + 5 + 6)));
-        let turned = plain.iter().filter(|cell| cell.workload.options.connections > 1);
+        let asked = sealed_so(&cells, Sealing::AsAsked);
+        let soaked = cells.iter().filter(|cell| cell.passes == [Pass::Soaker]).count();
+        assert_eq!((asked.len(), soaked), (2 * (6 * 2 + 5), 2 * (6 + 4)));
+        let turned = asked.iter().filter(|cell| cell.workload.options.connections > 1);
         assert!(turned.clone().count() == 8 && turned.clone().all(|cell| cell.workload.bs == SHARED));
-        assert_eq!(missing.len(), 3, "{missing:?}");
-        let mut workloads: Vec<String> = plain.iter().map(|cell| cell.workload.identity().to_string()).collect();
+        assert_eq!(missing.len(), 2, "{missing:?}");
+        let plain = cells.iter().filter(|cell| cell.passes == [Pass::Plain]);
+        let mut workloads: Vec<String> = plain.map(|cell| cell.workload.identity().to_string()).collect();
+        let all = workloads.len();
         workloads.sort();
         workloads.dedup();
-        assert_eq!(workloads.len(), plain.len(), "each once");
+        assert_eq!((workloads.len(), all), (2 * (6 * 2 + 5 + 6), all), "each once");
+    }
+
+    #[test]
+    fn signed_and_encrypted_cells_have_a_cell_as_asked_to_be_compared_with() {
+        for (sealing, counts) in [(Sealing::AsAsked, [34, 6, 6]), (Sealing::Encrypted, [6, 6, 34])] {
+            let cells = planned_with(TargetKind::Share, &[], sealing).unwrap().cells;
+            assert_eq!(Sealing::ALL.iter().map(|of| sealed_so(&cells, *of).len()).collect::<Vec<_>>(), counts);
+            for cell in sealed_so(&cells, Sealing::Signed) {
+                let options = WorkloadOptions { sealing: Sealing::AsAsked, ..cell.workload.options };
+                let same = Workload { options, ..cell.workload };
+                assert!(cells.iter().any(|cell| cell.workload == same), "{same}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sealed_is_missing_with_its_reason() {
+        for (unavailable, counts, said) in [
+            (&["signed", "encrypted"][..], [34, 0, 0], &["no signed", "no encrypted"][..]),
+            (&["encrypted"], [34, 6, 0], &["no encrypted"]),
+            (&["plain"], [34, 0, 6], &["no plain"]),
+            (&["plain", "signed"], [34, 0, 0], &["no plain", "no signed"]),
+        ] {
+            let Plan { cells, missing } = planned_with(TargetKind::Share, unavailable, Sealing::AsAsked).unwrap();
+            let of = |sealing: &Sealing| sealed_so(&cells, *sealing).len();
+            assert_eq!(Sealing::ALL.iter().map(of).collect::<Vec<_>>(), counts, "{unavailable:?}");
+            assert!(said.iter().all(|why| missing.iter().any(|line| line.ends_with(why))), "{missing:?}");
+            assert_eq!(missing.len(), 2 + said.len(), "{missing:?}");
+        }
     }
 
     #[test]

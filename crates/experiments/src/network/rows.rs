@@ -1,6 +1,6 @@
 //! Holds the rows of `network`, as `halfpower report --json` gives them.
 
-use halfpower_spec::Direction;
+use halfpower_spec::{Direction, Sealing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,6 +22,8 @@ pub struct NetworkRow {
     pub iodepth: u32,
     /// Connections.
     pub connections: u32,
+    /// Whether messages were signed or encrypted.
+    pub sealing: Sealing,
     /// Mean throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.

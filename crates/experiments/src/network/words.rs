@@ -3,10 +3,11 @@
 use halfpower_text::format;
 
 use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
+use super::sealed::{CostOfMb, SealingCost};
 use crate::words::{sentences, size, times};
 
 pub(crate) const QUESTION: &str =
-    "What does a share give by block size, depth and connections, and what does a byte cost at both ends?";
+    "What does a share give by block size, depth, connections and sealing, and what does a byte cost at both ends?";
 pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
     full, and wrote 15 MB/s with 16 KB requests, less with larger ones. Two requests in flight were enough. Reads of 128 KB \
     kept 23.4% of the client's processors busy and 14% of the server's. On one machine a write through a share cost \
@@ -15,7 +16,9 @@ pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s ove
 pub(crate) fn answer(found: &NetworkAnswer) -> String {
     let directions = found.directions.iter().map(|direction| Some(rate(direction)));
     let connections = found.connections.iter().map(|more| Some(connections(more)));
-    sentences(directions.chain(connections), "No request to the share succeeded.")
+    let alike = |a: &SealingCost, b: &SealingCost| (a.rw, a.sealed) == (b.rw, b.sealed);
+    let sealing = found.sealing.chunk_by(alike).map(|costs| Some(sealing(costs)));
+    sentences(directions.chain(connections).chain(sealing), "No request to the share succeeded.")
 }
 
 fn rate(found: &ShareRate) -> String {
@@ -43,4 +46,21 @@ fn connections(found: &MoreConnections) -> String {
         () if gain.is_more() || !gain.is_known() => format!("{what} are {} as fast as over one", times(gain)),
         () => format!("{what} are no faster than over one, as far as these runs tell"),
     }
+}
+
+/// What one way of sealing costs one direction; the costs are of its block sizes.
+fn sealing(costs: &[SealingCost]) -> String {
+    let SealingCost { rw, sealed, than, .. } = costs[0];
+    let at = |cost: &SealingCost| format!("with {} {} deep", size(cost.bs_bytes), cost.iodepth);
+    let first = format!("{} the rate of {} ones {}", times(&costs[0].times), than.word(), at(&costs[0]));
+    let others = costs[1..].iter().map(|cost| format!("{} {}", times(&cost.times), at(cost)));
+    let rates: Vec<String> = std::iter::once(first).chain(others).collect();
+    let bill = costs.iter().find_map(|cost| Some((cost.bs_bytes, cost.near?, cost.far)));
+    let bill = bill.map_or(String::new(), |(bs_bytes, near, far)| {
+        let of =
+            |cost: CostOfMb| format!("{} instead of {}", format::two_digits(cost.ms), format::two_digits(cost.than_ms));
+        let there = far.map_or(String::new(), |far| format!(", {} there", of(far)));
+        format!("; a MB in {} costs {} ms of processor time here{there}", size(bs_bytes), of(near))
+    });
+    format!("{} {rw}s have {}{bill}", sealed.word(), rates.join(", "))
 }
