@@ -16,5 +16,5 @@ pub(crate) use seal::SealKind;
 
 /// A number that nobody else has.
 pub(crate) fn random() -> u64 {
-    session::random(0)
+    negotiation::random(0)
 }

@@ -1,12 +1,13 @@
 //! Proposes what this side can, and reads what the server chose.
 
+use std::hash::{BuildHasher, RandomState};
+
 use halfpower_spec::Sealing;
 use smb2::crypto::encryption::Cipher;
 use smb2::crypto::kdf::PreauthHasher;
 use smb2::types::Dialect;
 
 use super::head;
-use super::session::random;
 use crate::bytes::{Reader, Writer};
 
 pub(crate) const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
@@ -86,4 +87,9 @@ pub(crate) fn agreement(answer: &[u8], hasher: PreauthHasher) -> Option<(Agreed,
     let dialect = Dialect::ALL.iter().copied().find(|known| u16::from(*known) == dialect)?;
     let agreed = Agreed { dialect, signs: mode & SIGNING_REQUIRED != 0, has_gmac, cipher, hasher };
     Some((agreed, capabilities, [read, write]))
+}
+
+/// A number from the system's random ones: the standard library draws the keys of a `RandomState` from them.
+pub(crate) fn random(part: u64) -> u64 {
+    RandomState::new().hash_one(part)
 }

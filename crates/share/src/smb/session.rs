@@ -1,7 +1,5 @@
 //! Signs in to a server and connects to a share of it.
 
-use std::hash::{BuildHasher, RandomState};
-
 use halfpower_spec::{Sealing, ShareAddress};
 use smb2::auth::{NtlmAuthenticator, NtlmCredentials};
 use smb2::crypto::kdf::PreauthHasher;
@@ -291,9 +289,4 @@ fn token(answer: &[u8]) -> Option<(u16, &[u8])> {
     reader.le16()?;
     let (flags, at, length) = (reader.le16()?, usize::from(reader.le16()?), usize::from(reader.le16()?));
     Some((flags, answer.get(at..at + length)?))
-}
-
-/// A number from the system's random ones: the standard library draws the keys of a `RandomState` from them.
-pub(crate) fn random(part: u64) -> u64 {
-    RandomState::new().hash_one(part)
 }
