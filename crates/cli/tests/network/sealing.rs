@@ -30,7 +30,7 @@ watcher.start()
 said = subprocess.run(sys.argv[2:], capture_output=True, text=True)
 over.set()
 watcher.join()
-print("wire", sys.argv[1], *(key for key, count in counts.items() if count > 100), "code", said.returncode)
+print("wire", sys.argv[1], *(key for key, count in counts.items() if count > 50), "code", said.returncode)
 print(said.stdout, said.stderr)
 "#;
 
@@ -43,7 +43,7 @@ fn looking(script: &str) -> Option<String> {
 #[ignore = "long: a server and a wire of its own"]
 fn what_is_to_be_signed_or_encrypted_is_so_on_the_wire() {
     let script = "for sealing in as-asked signed encrypted; do \
-                  look $sealing $HP run $SMB --size 4MiB --sealing $sealing --rw write --verify --bs 4k --iodepth 4 --runtime 1s; done";
+                  look $sealing $HP run $SMB --size 4MiB --sealing $sealing --rw write --verify --bs 4k --iodepth 4 --runtime 3s; done";
     let Some(text) = looking(script) else { return };
     for line in ["wire as-asked plain code 0", "wire signed signed code 0", "wire encrypted encrypted code 0"] {
         assert!(text.lines().any(|said| said == line), "{line}: {text}");
@@ -74,7 +74,7 @@ fn what_samba_does_not_offer_is_refused_in_a_sentence() {
 #[test]
 #[ignore = "long: a server of its own"]
 fn the_experiment_says_what_sealing_costs_at_both_ends() {
-    let script = "$HP study $SMB --size 64MiB --budget 60s --experiments network --far-end \"$WITNESS\" --output s.study; \
+    let script = "$HP study $SMB --size 64MiB --budget 90s --experiments network --far-end \"$WITNESS\" --output s.study; \
                   echo \"code $?\"; $HP report s.study --full; $HP report s.study --json";
     let Some(text) = lab(script) else { return };
     assert!(text.contains("code 0") && !text.contains("cost is not known"), "{text}");
@@ -82,5 +82,5 @@ fn the_experiment_says_what_sealing_costs_at_both_ends() {
     for what in ["Signed reads have", "Encrypted reads have", "Signed writes have", "Encrypted writes have"] {
         assert!(words.contains(what), "{what}: {text}");
     }
-    assert!(words.contains("the rate of plain ones with 1 MiB 8 deep") && words.contains("\"sealing\": \"encrypted\""));
+    assert!(words.contains("the rate of plain ones with") && words.contains("\"sealing\": \"encrypted\""));
 }
