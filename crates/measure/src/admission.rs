@@ -2,7 +2,7 @@
 
 use halfpower_spec::{
     Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Sealing,
-    Spread, Workload, WorkloadOptions,
+    Spread, Way, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -36,6 +36,13 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     }
     if rw.pattern() == Pattern::Unknown {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
+    }
+    let way = options.way;
+    if way != Way::Wire {
+        return refuse(format!(
+            "--way {way} is measured by a witness at the far end: add --far-end with one that has --local or --share, or \
+             leave --way out"
+        ));
     }
     if let Some(hosts) = options.hosts {
         return refuse(format!(

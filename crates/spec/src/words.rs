@@ -127,6 +127,17 @@ words! {
 }
 
 words! {
+    /// Which way requests go to the files of a server.
+    Way, "way":
+    /// From here, as to any target: of a share, over the network.
+    Wire = "wire",
+    /// From the server itself, through its own share.
+    SameMachine = "same-machine",
+    /// From the server itself, past the share.
+    Local = "local",
+}
+
+words! {
     /// How requests are issued: fio's ioengine, sqlio2's personality.
     EngineName, "engine":
     /// io_uring where the kernel allows it, else a pool of threads (sync at depth 1).

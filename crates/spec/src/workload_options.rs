@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
-    Sealing, Switch, VolumeLayout,
+    Sealing, Switch, VolumeLayout, Way,
 };
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
@@ -67,6 +67,9 @@ pub struct WorkloadOptions {
     /// Whether messages to a file server are signed or encrypted.
     #[serde(skip_serializing_if = "is_as_asked")]
     pub sealing: Sealing,
+    /// Which way requests go: from here, or from the far end, where a witness measures there.
+    #[serde(skip_serializing_if = "is_over_the_wire")]
+    pub way: Way,
     /// Processes that take part, where a study is of many; `None` is all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
@@ -83,6 +86,10 @@ fn is_single(count: &u32) -> bool {
 
 fn is_as_asked(sealing: &Sealing) -> bool {
     *sealing == Sealing::AsAsked
+}
+
+fn is_over_the_wire(way: &Way) -> bool {
+    *way == Way::Wire
 }
 
 fn is_nothing(time: &Nanos) -> bool {
@@ -121,6 +128,7 @@ impl Default for WorkloadOptions {
             bssplit: None,
             connections: 1,
             sealing: Sealing::AsAsked,
+            way: Way::Wire,
             hosts: None,
         }
     }
@@ -175,6 +183,7 @@ impl fmt::Display for WorkloadOptions {
         self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
         flag(self.connections != default.connections, "connections", &self.connections)?;
         flag(self.sealing != default.sealing, "sealing", &self.sealing)?;
+        flag(self.way != default.way, "way", &self.way)?;
         self.hosts.iter().try_for_each(|hosts| flag(true, "hosts", hosts))?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }

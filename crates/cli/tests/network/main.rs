@@ -3,6 +3,7 @@
 mod faults;
 mod limits;
 mod sealing;
+mod ways;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

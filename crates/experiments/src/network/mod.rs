@@ -1,4 +1,4 @@
-//! Measures `network`: what a share gives by block size, depth, connections and sealing, and what it costs at both ends.
+//! Measures `network`: what a share gives by block size, depth, connections and sealing and way, and what it costs at both ends.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;
@@ -8,6 +8,7 @@ pub(crate) mod rows;
 pub(crate) mod sealed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod ways;
 pub(crate) mod words;
 
 pub use answer::NetworkAnswer as Answer;

@@ -1,7 +1,7 @@
-//! Draws what `network` measured: rates and processor time by block size, and by sealing.
+//! Draws what `network` measured: rates and processor time by block size, by sealing and by way.
 
 use halfpower_analyse::Interval;
-use halfpower_spec::{Direction, Sealing};
+use halfpower_spec::{Direction, Sealing, Way};
 use halfpower_text::format;
 
 use super::analysis::walked;
@@ -10,6 +10,9 @@ use super::sealed::Sealed;
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 
+/// The depth that ways are compared at.
+const DEPTH_OF_WAYS: u32 = 8;
+
 type Figure = fn(&NetworkRow) -> Option<Interval>;
 
 pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
@@ -17,6 +20,7 @@ pub(crate) fn pictures(data: &ExperimentData, rows: &Rows) -> Vec<Picture> {
     let all = [
         by_size(&walked, "Throughput by block size", "MB/s", &[("", rate)]),
         by_size(&walked, "Processor time a request", "µs", &[(", here", charged), (", far end", far)]),
+        by_way(rows, "Throughput by way, 8 deep"),
         by_sealing(data, rows, "Throughput by sealing", "MB/s", &[("", rate)]),
         by_sealing(data, rows, "Processor time a request by sealing", "µs", &[(", here", charged), (", far end", far)]),
     ];
@@ -67,9 +71,11 @@ fn by_sealing(
     figures: &[(&str, Figure)],
 ) -> Option<Picture> {
     let asked = Sealed::asked(&data.environment.capabilities);
-    let kind = |row: &NetworkRow| (row.rw, row.bs_bytes, row.iodepth, row.connections);
-    let is_compared =
-        |row: &&NetworkRow| rows.network.iter().any(|other| kind(other) == kind(row) && other.sealing != row.sealing);
+    let kind = |row: &NetworkRow| (row.rw, row.way, row.bs_bytes, row.iodepth, row.connections);
+    let is_compared = |row: &&NetworkRow| {
+        row.way == Way::Wire
+            && rows.network.iter().any(|other| kind(other) == kind(row) && other.sealing != row.sealing)
+    };
     let mut lines = Vec::new();
     for (sealing, (whose, figure)) in
         Sealing::ALL.iter().flat_map(|sealing| figures.iter().map(move |of| (*sealing, of)))
@@ -86,4 +92,25 @@ fn by_sealing(
     }
     let (x, y) = (Axis::even("Requests"), Axis::log(unit));
     (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Bars, x, y, lines })
+}
+
+/// A line for each direction and way, as the server asks to seal it; `None` where there is the wire alone.
+fn by_way(rows: &Rows, title: &str) -> Option<Picture> {
+    let is_compared =
+        |row: &&NetworkRow| (row.iodepth, row.connections, row.sealing) == (DEPTH_OF_WAYS, 1, Sealing::AsAsked);
+    if rows.network.iter().all(|row| row.way == Way::Wire) {
+        return None;
+    }
+    let mut lines = Vec::new();
+    for (rw, way) in Direction::ALL.iter().flat_map(|rw| Way::ALL.iter().map(move |way| (*rw, *way))) {
+        let same = rows.network.iter().filter(is_compared).filter(|row| (row.rw, row.way) == (rw, way));
+        let point =
+            |row: &NetworkRow| Some(Point::at(row.bs_bytes as f64, format::size(row.bs_bytes as f64), rate(row)?));
+        let points: Vec<Point> = same.filter_map(point).collect();
+        if points.len() > 1 {
+            lines.push(Line { name: format!("{rw}, {way}"), points });
+        }
+    }
+    let (x, y) = (Axis::log("Block size"), Axis::log("MB/s"));
+    (lines.len() > 1).then(|| Picture { title: title.to_string(), kind: PictureKind::Lines, x, y, lines })
 }

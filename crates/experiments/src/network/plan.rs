@@ -1,7 +1,7 @@
-//! Plans `network`: reads and writes of a share by block size and depth, on several connections, signed and encrypted.
+//! Plans `network`: reads and writes of a share by block size and depth, on several connections, sealed, and by other ways.
 
 use halfpower_record::TargetKind;
-use halfpower_spec::{Bytes, Direction, Pass, Pattern, Sealing, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Direction, EngineName, Pass, Pattern, Sealing, Way, Workload, WorkloadOptions};
 
 use super::sealed::Sealed;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
@@ -16,6 +16,9 @@ const SHARED_DEPTHS: [u32; 2] = [8, 32];
 const CONNECTIONS: [u32; 3] = [1, 2, 4];
 /// What sealing is compared by: small requests alone, usual ones and large ones in flight.
 const SEALED: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (SHARED, 8), (Bytes(1 << 20), 8)];
+/// What the far end measures by each way that it offers, at both depths; those beside the soaker 8 deep, for the bill.
+const SIZES_OF_WAYS: [Bytes; 5] = [Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10), Bytes(1 << 20)];
+const BILLED: [Bytes; 2] = [SHARED, Bytes(1 << 20)];
 /// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
 const SOAKER_RUNS: u32 = 2;
 
@@ -41,6 +44,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     }
     let sealed = sealed(ask);
     cells.extend(sealed.into_iter().flat_map(with_bill));
+    cells.extend(other_ways(ask));
     Ok(Plan { cells, missing: missing(ask) })
 }
 
@@ -77,16 +81,44 @@ fn sealed(ask: &PlanRequest) -> Vec<Workload> {
     workloads
 }
 
+/// The ways that a witness offers beside the wire, on the same requests; each takes the engine that is its own.
+fn other_ways(ask: &PlanRequest) -> Vec<PlannedCell> {
+    let mut cells = Vec::new();
+    for (way, direction) in
+        offered(ask).iter().flat_map(|way| Direction::ALL.iter().map(move |direction| (*way, *direction)))
+    {
+        for (bs, iodepth) in SIZES_OF_WAYS.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
+            let workload = ask.workload(Pattern::Sequential, direction, bs, iodepth);
+            let options = WorkloadOptions { way, ..WorkloadOptions::default() };
+            let cell = PlannedCell::plain(Workload { engine: EngineName::Auto, options, ..workload });
+            let has_bill = iodepth == DEPTHS[1] && BILLED.contains(&bs);
+            let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..cell };
+            cells.extend([Some(cell), has_bill.then_some(soaker)].into_iter().flatten());
+        }
+    }
+    cells
+}
+
+fn offered<'a>(ask: &'a PlanRequest) -> &'a [Way] {
+    ask.environment.far_end.as_ref().map_or(&[], |far_end| &far_end.ways)
+}
+
 fn can(ask: &PlanRequest, sealing: Sealing) -> Result<(), String> {
     ask.capabilities().can(&format!("sealing {sealing}"))
 }
 
 /// What the paper compared and this does not.
 fn missing(ask: &PlanRequest) -> Vec<String> {
-    let mut missing = vec![
-        "the local way and the share on the same machine are studies of their own: run them at the server and compare"
-            .to_string(),
-    ];
+    let mut missing = Vec::new();
+    for (way, what, flag) in [
+        (Way::Local, "the way past the share", "--local FOLDER"),
+        (Way::SameMachine, "the way through the share from the server itself", "--share ADDRESS"),
+    ] {
+        if !offered(ask).contains(&way) {
+            missing
+                .push(format!("{what} is not measured: --far-end 'ssh server halfpower witness {flag}' measures it"));
+        }
+    }
     for sealing in [Sealing::Signed, Sealing::Encrypted] {
         missing.extend(can(ask, sealing).err().map(|why| format!("what {sealing} messages cost is not known: {why}")));
     }
@@ -100,7 +132,7 @@ fn missing(ask: &PlanRequest) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Capabilities, Environment};
+    use halfpower_record::{Capabilities, Environment, FarEndMachine};
     use halfpower_spec::{Experiment, Question};
 
     use super::*;
@@ -131,7 +163,7 @@ mod tests {
         assert_eq!((asked.len(), soaked), (2 * (6 * 2 + 5), 2 * (6 + 4)));
         let turned = asked.iter().filter(|cell| cell.workload.options.connections > 1);
         assert!(turned.clone().count() == 8 && turned.clone().all(|cell| cell.workload.bs == SHARED));
-        assert_eq!(missing.len(), 2, "{missing:?}");
+        assert_eq!(missing.len(), 3, "{missing:?}");
         let plain = cells.iter().filter(|cell| cell.passes == [Pass::Plain]);
         let mut workloads: Vec<String> = plain.map(|cell| cell.workload.identity().to_string()).collect();
         let all = workloads.len();
@@ -165,7 +197,32 @@ mod tests {
             let of = |sealing: &Sealing| sealed_so(&cells, *sealing).len();
             assert_eq!(Sealing::ALL.iter().map(of).collect::<Vec<_>>(), counts, "{unavailable:?}");
             assert!(said.iter().all(|why| missing.iter().any(|line| line.ends_with(why))), "{missing:?}");
-            assert_eq!(missing.len(), 2 + said.len(), "{missing:?}");
+            assert_eq!(missing.len(), 3 + said.len(), "{missing:?}");
+        }
+    }
+
+    #[test]
+    fn the_ways_that_a_witness_offers_are_measured_by_the_same_requests() {
+        let far_end = |ways: &[Way]| Some(FarEndMachine { ways: ways.to_vec(), ..FarEndMachine::default() });
+        for ways in [&[][..], &[Way::Local], &[Way::SameMachine, Way::Local]] {
+            let capabilities = Capabilities { kind: TargetKind::Share, ..Capabilities::default() };
+            let environment = Environment { capabilities, far_end: far_end(ways), ..Environment::default() };
+            let question = Question { experiments: vec![Experiment::Network], connections: 2, ..Question::about("d") };
+            let Plan { cells, missing } =
+                plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+            let elsewhere: Vec<&PlannedCell> =
+                cells.iter().filter(|cell| cell.workload.options.way != Way::Wire).collect();
+            assert_eq!(elsewhere.len(), ways.len() * 2 * (5 * 2 + 2));
+            assert_eq!(missing.len(), 2 - ways.len(), "{missing:?}");
+            for workload in elsewhere.iter().map(|cell| cell.workload) {
+                let over_the_wire = cells.iter().map(|cell| cell.workload).find(|wire| {
+                    (wire.rw, wire.bs, wire.iodepth, wire.cache)
+                        == (workload.rw, workload.bs, workload.iodepth, workload.cache)
+                        && wire.options.way == Way::Wire
+                });
+                assert!(over_the_wire.is_some(), "{workload}");
+                assert!(ways.contains(&workload.options.way));
+            }
         }
     }
 

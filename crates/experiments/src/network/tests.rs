@@ -6,9 +6,9 @@ use crate::built::{disk, record_at};
 use crate::section::ExperimentSection;
 use crate::study_findings::analyse;
 use crate::table::ExperimentAnswer;
-use halfpower_record::{CpuTimes, Environment, FarBill, FarEnd, Latency, Record, Tcp};
+use halfpower_record::{CpuTimes, Environment, FarBill, FarEnd, FarEndMachine, Latency, Record, Soaker, Tcp};
 use halfpower_spec::{
-    Bytes, Direction, EngineName, Experiment, Pass, Question, Rw, Sealing, Workload, WorkloadOptions,
+    Bytes, Direction, EngineName, Experiment, Pass, Question, Rw, Sealing, Way, Workload, WorkloadOptions,
 };
 
 /// A round trip, and what the server takes for a request, in microseconds.
@@ -129,4 +129,52 @@ fn where_signatures_are_required_encryption_is_held_against_them() {
     assert!(answer.sealing.iter().all(|cost| (cost.sealed, cost.than) == (Sealed::Encrypted, Sealed::Signed)));
     assert_eq!(answer.sealing.len(), 2);
     assert!(section.answer.contains("the rate of signed ones") && !section.answer.contains("plain"), "{section:?}");
+}
+
+#[test]
+fn the_three_ways_are_told_with_what_a_byte_costs_by_each() {
+    // Times the rate over the wire, and the soaker's loss a byte at the machine that sends, in nanoseconds.
+    let truth = [(Way::Local, 10.0, 0.5), (Way::SameMachine, 4.0, 1.5), (Way::Wire, 1.0, 0.8)];
+    let mut records = Vec::new();
+    for (way, times, near_ns) in truth {
+        for bs in [64 << 10, 1 << 20] {
+            for mut record in runs(Rw::Read, bs, 8, 1) {
+                record.run.workload.options.way = way;
+                record.elapsed_ns = (record.elapsed_ns as f64 / times) as u64;
+                if way != Way::Wire {
+                    (record.far_end, record.tcp) = (None, None);
+                }
+                let mut soaked = record.clone();
+                soaked.run.pass = Pass::Soaker;
+                let lost_ns = (near_ns * record.bytes as f64) as u64;
+                soaked.cpu.soaker = Some(Soaker { lost_ns, baseline_share: 1.0 });
+                records.extend([record, soaked]);
+            }
+        }
+    }
+    let question = Question { experiments: vec![Experiment::Network], ..Question::about("d") };
+    let far_end = Some(FarEndMachine { ways: vec![Way::Local, Way::SameMachine], ..FarEndMachine::default() });
+    let environment = Environment { far_end, ..Environment::default() };
+    let section = analyse(&question, &environment, &records).experiments.remove(0);
+    let Some(ExperimentAnswer::Network(answer)) = &section.found else { panic!("{section:?}") };
+    assert_eq!(answer.ways.len(), 3, "{answer:?}");
+    for (found, (way, times, near_ns)) in answer.ways.iter().zip(truth) {
+        assert_eq!((found.rw, found.way), (Direction::Read, way));
+        assert!((found.mbps / (times * WIRE_MBPS) - 1.0).abs() < 0.01, "{found:?}");
+        let bill = found.bill.unwrap();
+        assert!((bill.ms_per_mb - near_ns).abs() < 0.02, "{found:?}");
+        assert_eq!(bill.far_ms_per_mb.is_some(), way == Way::Wire);
+        assert!(bill.far_ms_per_mb.is_none_or(|far| (far - FAR_NS).abs() < 0.05), "{found:?}");
+    }
+    assert!(
+        (answer.directions[0].mbps / WIRE_MBPS - 1.0).abs() < 0.01,
+        "the share's rate is over the wire: {answer:?}"
+    );
+    assert!(section.answer.contains("MB/s locally at the server, "), "{}", section.answer);
+    assert!(
+        section.answer.contains("112 MB/s over the wire; a MB costs, in ms of processor time, 0.50"),
+        "{}",
+        section.answer
+    );
+    assert!(section.pictures.iter().any(|picture| picture.title.contains("by way")));
 }

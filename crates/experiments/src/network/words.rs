@@ -1,13 +1,14 @@
 //! Says what `network` asks, what it found and what the papers saw.
 
+use halfpower_spec::Way;
 use halfpower_text::format;
 
 use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
 use super::sealed::{CostOfMb, SealingCost};
+use super::ways::WayRate;
 use crate::words::{sentences, size, times};
 
-pub(crate) const QUESTION: &str =
-    "What does a share give by block size, depth, connections and sealing, and what does a byte cost at both ends?";
+pub(crate) const QUESTION: &str = "What does a share give by block size, depth, connections, sealing and way, and what does a byte cost at both ends?";
 pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
     full, and wrote 15 MB/s with 16 KB requests, less with larger ones. Two requests in flight were enough. Reads of 128 KB \
     kept 23.4% of the client's processors busy and 14% of the server's. On one machine a write through a share cost \
@@ -18,7 +19,8 @@ pub(crate) fn answer(found: &NetworkAnswer) -> String {
     let connections = found.connections.iter().map(|more| Some(connections(more)));
     let alike = |a: &SealingCost, b: &SealingCost| (a.rw, a.sealed) == (b.rw, b.sealed);
     let sealing = found.sealing.chunk_by(alike).map(|costs| Some(sealing(costs)));
-    sentences(directions.chain(connections).chain(sealing), "No request to the share succeeded.")
+    let ways = found.ways.chunk_by(|a, b| a.rw == b.rw).map(|rates| Some(ways(rates)));
+    sentences(directions.chain(connections).chain(sealing).chain(ways), "No request to the share succeeded.")
 }
 
 fn rate(found: &ShareRate) -> String {
@@ -63,4 +65,28 @@ fn sealing(costs: &[SealingCost]) -> String {
         format!("; a MB in {} costs {} ms of processor time here{there}", size(bs_bytes), of(near))
     });
     format!("{} {rw}s have {}{bill}", sealed.word(), rates.join(", "))
+}
+
+/// What each way gives one direction, and what a byte costs by it.
+fn ways(rates: &[WayRate]) -> String {
+    let by = |way: Way| match way {
+        Way::Local => "locally at the server",
+        Way::SameMachine => "through the share on the same machine",
+        Way::Wire => "over the wire",
+    };
+    let rate = |of: &WayRate| format!("{} {}", format::mbps(of.mbps), by(of.way));
+    let listed: Vec<String> = rates.iter().map(rate).collect();
+    let cost = |of: &WayRate| {
+        let bill = of.bill?;
+        let here = format::two_digits(bill.ms_per_mb);
+        let all = bill.far_ms_per_mb.map_or(here.clone(), |far| format!("{here} + {}", format::two_digits(far)));
+        Some(format!("{all} {}", by(of.way)))
+    };
+    let costs: Vec<String> = rates.iter().filter_map(cost).collect();
+    let bill = if costs.is_empty() {
+        String::new()
+    } else {
+        format!("; a MB costs, in ms of processor time, {}", costs.join(", "))
+    };
+    format!("{}s reach {}{bill}", rates[0].rw, listed.join(", "))
 }
