@@ -39,6 +39,9 @@ fn a_run_by_another_way_is_measured_at_the_far_end() {
         assert_eq!(told["engine"] == "nfs", way != "local", "{told}");
         assert_eq!(told["tcp"].is_null(), way == "local", "{told}");
     }
+    let words = ["run", &address, "--size", "16MiB", "--runtime", "50ms", "--way", "local", "--far-end", &far_end];
+    let told = text(&run(here.path(), &words).stdout);
+    assert!(told.contains("way         past the share at the far end"), "{told}");
     assert_eq!(std::fs::read_dir(there.path()).unwrap().count(), 0, "nothing is left");
     assert!(server.files.lock().unwrap().is_empty(), "nothing is left");
 }

@@ -75,8 +75,10 @@ impl TargetBackend for WitnessedTarget {
         if run.workload.options.way == Way::Wire {
             return self.target.put_together(run, made, stop);
         }
+        // Its clock may be another one.
+        let started_unix_ms = self.unix_ms();
         let measured = locked(&self.witness).measure(run, Bytes(self.span_bytes()), stop);
-        measured.map(Some).map_err(|error| match error {
+        measured.map(|record| Some(Record { started_unix_ms, ..record })).map_err(|error| match error {
             WitnessError::Interrupted => MeasureError::Interrupted,
             error => MeasureError::Elsewhere { what: error.to_string() },
         })
