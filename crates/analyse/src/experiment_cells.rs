@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use halfpower_record::{Record, Unknown};
-use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Workload};
+use halfpower_spec::{Direction, EngineName, Experiment, Hosts, Pass, Way, Workload};
 
 use crate::cells::{cell_of, counts};
 use crate::ladder::{known_limit, medium};
@@ -44,6 +44,8 @@ pub fn experiment_limit(levels: &[PathLevel], experiment: Experiment, workload: 
     let is_medium = |level: &PathLevel| level.id == medium || level.id.kind == LevelKind::DataSheet;
     let levels: Vec<PathLevel> = match experiment {
         Experiment::Memory | Experiment::Credit => return None,
+        // It is this machine's path, and the run was made at the far end.
+        _ if workload.options.way != Way::Wire => return None,
         Experiment::Buffered if !workload.cache.direct() => return None,
         Experiment::Burst => levels.iter().filter(|level| !is_medium(level)).cloned().collect(),
         _ => levels.to_vec(),

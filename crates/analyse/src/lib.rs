@@ -61,7 +61,7 @@ mod waves;
 mod what_to_set;
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::Question;
+use halfpower_spec::{Question, Way};
 
 pub use advice::advice;
 pub use beside::BesideRow;
@@ -222,8 +222,9 @@ fn with_fewest_threads(cells: &[CellFinding]) -> Vec<CellFinding> {
 
 /// The median of what the records say, so that one disturbed calibration does not matter; `None` where none does.
 fn harness_ns_per_io(records: &[Record]) -> Option<f64> {
-    let ours = records.iter().filter(|record| record.origin.is_none());
-    let mut all: Vec<f64> = ours.map(|record| record.harness_ns_per_io).collect();
+    // What was measured at the far end has that machine's.
+    let is_ours = |record: &&Record| record.origin.is_none() && record.run.workload.options.way == Way::Wire;
+    let mut all: Vec<f64> = records.iter().filter(is_ours).map(|record| record.harness_ns_per_io).collect();
     all.retain(|ns| ns.is_finite() && *ns >= 0.0);
     all.sort_by(f64::total_cmp);
     all.get(all.len() / 2).copied()

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, Switch, Target,
+    Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, ShareAddress, Switch, Target,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
 use crate::compare_args::{COMPARE_EXAMPLES, CompareArgs};
 use crate::measuring_args::CommonArgs;
 use crate::run_args::RunArgs;
-use crate::values::{experiments, listed, one_target, parse, price, settled, target_words};
+use crate::values::{experiments, listed, one_target, parse, price, settled, share, target_words};
 
 /// What values look like, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -64,12 +64,15 @@ const STUDY_EXAMPLES: &str = "Examples:
 ";
 
 const WITNESS_EXAMPLES: &str =
-    "It answers requests, a line each, until its input ends. It opens no port, writes no file and measures nothing unasked.
+    "It answers requests, a line each, until its input ends. It opens no port, writes no file and measures nothing unasked; with --local and --share it also
+measures runs at its own end, on a file of its own there.
 docs/witness.md describes what it tells.
 
 Examples:
   halfpower study /mnt/share --far-end 'ssh server halfpower witness'
-  halfpower run /mnt/share --far-end 'ssh server halfpower witness --processes smbd'";
+  halfpower run /mnt/share --far-end 'ssh server halfpower witness --processes smbd'
+  halfpower study smb://server/share --experiments network --far-end \\
+    'ssh server halfpower witness --local /srv/share --share smb://localhost/share'";
 
 const IMPORT_EXAMPLES: &str =
     "What a result does not tell is unknown in the study, and a result that no record can hold is named. Nothing is
@@ -165,6 +168,17 @@ pub struct WitnessArgs {
     /// Tell what processes of these names are charged, such as smbd or nfsd
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub processes: Vec<String>,
+    /// Measure in this folder where the other end asks for it: the folder that the share serves, past the share
+    ///
+    /// A file of the study's size is laid out there. It has no name, so nothing is left behind.
+    #[arg(long, value_name = "FOLDER")]
+    pub local: Option<PathBuf>,
+    /// Measure through this share of this machine where the other end asks for it, such as smb://localhost/share
+    #[arg(long, value_name = "ADDRESS", value_parser = share)]
+    pub share: Option<ShareAddress>,
+    /// Read user, password and domain of that share from this file; see `halfpower run --help`
+    #[arg(long, value_name = "FILE", requires = "share")]
+    pub credentials: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use halfpower_spec::{Bytes, EngineName, HostFiles, HostLayout, IoMem, Nanos};
+use halfpower_spec::{Bytes, EngineName, HostFiles, HostLayout, IoMem, Nanos, Sealing};
 
 use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
@@ -24,6 +24,11 @@ pub struct CommonArgs {
     /// Share the requests of each thread out to this many connections to a file server
     #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
     pub connections: u32,
+    /// Sign or encrypt what goes to a file server: as-asked (what the server asks for), signed, encrypted (SMB alone)
+    ///
+    /// A guest can do neither, and encryption takes SMB 3. What the server does not offer is refused.
+    #[arg(hide_short_help = true, long, value_parser = parse::<Sealing>, default_value = "as-asked")]
+    pub sealing: Sealing,
     #[arg(long, visible_alias = "ioengine", value_parser = parse::<EngineName>, default_value = "auto")]
     #[arg(help = listed("Issue requests through this engine", &engines_of_storage()))]
     pub engine: EngineName,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use halfpower_spec::{
     Affinity, Arrival, Arrivals, BlockSizes, Bytes, Cache, Experiment, Fadvise, Hosts, Kernel, Layout, Nanos,
-    PageCache, ParseError, Pass, RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Workload,
+    PageCache, ParseError, Pass, RandomDistribution, Rate, Region, Rw, Switch, Target, VolumeLayout, Way, Workload,
     WorkloadOptions,
 };
 
@@ -142,6 +142,10 @@ pub struct WorkloadOptionArgs {
     /// Choose the memory kernel, for --engine memory
     #[arg(hide_short_help = true, long, value_parser = parse::<Kernel>)]
     kernel: Option<Kernel>,
+    /// Measure from here (wire), or at the far end, as a witness there offers it: past the share (local), or through it
+    /// (same-machine)
+    #[arg(hide_short_help = true, long, value_parser = parse::<Way>, default_value = "wire")]
+    way: Way,
     /// Let only these processes of a run on many hosts take part, by their ranks, such as 0-3, or 5
     #[arg(hide_short_help = true, long, value_name = "RANKS", value_parser = parse::<Hosts>)]
     hosts: Option<Hosts>,
@@ -169,11 +173,12 @@ pub struct PlaceInStudyArgs {
 }
 
 impl WorkloadOptionArgs {
-    fn options(&self, connections: u32) -> WorkloadOptions {
+    fn options(&self, common: &CommonArgs) -> WorkloadOptions {
+        let CommonArgs { connections, sealing, .. } = *common;
         let Self { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, fadvise, .. } =
             *self;
         let Self { page_cache, write_cache, members, volume_layout, kernel, verify, .. } = *self;
-        let Self { random_distribution, ramp_time, bssplit, hosts, .. } = *self;
+        let Self { random_distribution, ramp_time, bssplit, way, hosts, .. } = *self;
         WorkloadOptions {
             layout,
             misalign,
@@ -194,6 +199,8 @@ impl WorkloadOptionArgs {
             ramp_time,
             bssplit,
             connections,
+            sealing,
+            way,
             hosts,
         }
     }
@@ -223,7 +230,7 @@ impl RunArgs {
             engine: self.common.engine,
             issuing: self.common.issuing(&self.target()?),
             rate: None,
-            options: self.options.options(self.common.connections),
+            options: self.options.options(&self.common),
         };
         let iops = self.iops(workload.mean_bytes())?;
         Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, ParseError, Several, Target, VolumeLayout};
+use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, ParseError, Several, ShareAddress, Target, VolumeLayout};
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
@@ -92,6 +92,14 @@ pub fn far_end(text: &str) -> Result<String, ParseError> {
         ));
     }
     Ok(text.to_string())
+}
+
+/// A share on a file server.
+pub fn share(text: &str) -> Result<ShareAddress, ParseError> {
+    match Target::parse(text, system_text)? {
+        Target::Share(address) => Ok(address),
+        _ => Err(ParseError::new(text, 0, "name a share, such as smb://localhost/share or nfs://localhost/export")),
+    }
 }
 
 /// A percentile, above 0 and below 100.

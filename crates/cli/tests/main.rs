@@ -35,3 +35,4 @@ mod studied;
 mod systems;
 mod threads;
 mod trims;
+mod ways;

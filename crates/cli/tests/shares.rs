@@ -53,13 +53,16 @@ fn what_makes_no_sense_on_a_share_is_refused_by_its_flag() {
         (&["--cache", "both"], "--cache both"),
         (&["--layout", "new", "--rw", "write"], "--layout new"),
         (&["--bs", "2MiB"], "--bs 2MiB"),
+        (&["--sealing", "encrypted"], "--sealing encrypted: messages of NFS"),
     ] {
         let output = run(&server, words);
         assert!(output.status.code() == Some(2) && said(&output).contains(word), "{}", said(&output));
     }
     let folder = tempfile::tempdir().unwrap();
-    let output = halfpower(folder.path(), &["run", "null:", "--connections", "2"]);
-    assert!(said(&output).contains("--connections 2"), "{}", said(&output));
+    for words in [["--connections", "2"], ["--sealing", "signed"]] {
+        let output = halfpower(folder.path(), &["run", "null:", words[0], words[1]]);
+        assert!(said(&output).contains(&words.join(" ")), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use halfpower_os::{Buffers, Clock};
 use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, PipelineSource, SlotBytes, wait};
-use halfpower_spec::{EngineName, Nanos, ShareProtocol};
+use halfpower_spec::{EngineName, Nanos, Sealing, ShareProtocol};
 
 use crate::check::Check;
 use crate::config::EngineConfig;
@@ -27,6 +27,8 @@ pub struct ShareLane<'a> {
     pub protocol: ShareProtocol,
     /// Connections that the slots are shared out to.
     pub connections: u32,
+    /// Whether messages are signed or encrypted.
+    pub sealing: Sealing,
     /// Whether anything is written.
     pub writes: bool,
     /// Whether each write is on the server's disk before it is done.
@@ -83,7 +85,8 @@ impl SlotBytes for Slots {
 impl ShareEngine {
     fn new(lane: ShareLane<'_>, config: EngineConfig) -> Result<Self, EngineError> {
         let slots = config.slots;
-        let options = LaneOptions { durable: lane.durable, slots, slot_bytes: config.slot_bytes as u32 };
+        let (durable, slot_bytes, sealing) = (lane.durable, config.slot_bytes as u32, lane.sealing);
+        let options = LaneOptions { durable, slots, slot_bytes, sealing };
         let connections = lane.connections.clamp(1, slots);
         let pipelines = (0..connections).map(|_| lane.share.pipeline(options)).collect::<Result<_, _>>()?;
         let buffers = config.buffers().map_err(unavailable(lane.protocol.engine().word()))?;

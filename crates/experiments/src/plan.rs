@@ -4,7 +4,7 @@
 //! known before anything is measured, so that `halfpower plan` can print them.
 
 use halfpower_record::{Capabilities, Environment, TargetKind};
-use halfpower_spec::{Bytes, Cache, Direction, Pass, Pattern, Question, Rw, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Cache, Direction, Pass, Pattern, Question, Rw, Workload};
 
 /// What a plan depends on.
 pub struct PlanRequest<'a> {
@@ -58,9 +58,9 @@ impl PlanRequest<'_> {
 
     /// A workload of the question's engine and threads, past the page cache where that can be had.
     pub fn workload(&self, pattern: Pattern, direction: Direction, bs: Bytes, iodepth: u32) -> Workload {
-        let Question { threads, connections, engine, issuing, .. } = *self.question;
+        let Question { threads, engine, issuing, .. } = *self.question;
         let rw = Rw::of(pattern, direction);
-        let options = WorkloadOptions { connections, ..WorkloadOptions::default() };
+        let options = self.question.options();
         Workload { rw, bs, iodepth, threads, engine, issuing, options, cache: self.straight(), ..Workload::default() }
     }
 

@@ -32,6 +32,9 @@ pub(crate) fn witness_replies(bytes: &[u8]) {
         let Some(reply) = Reply::read(line) else { continue };
         let written = serde_json::to_vec(&reply).expect("a reply is plain data");
         assert_eq!(Reply::read(&written).as_ref(), Some(&reply));
+        if let Some(record) = reply.record() {
+            let _ = (record.mbps(), record.iops(), record.latency_ns_at(0.99));
+        }
         if let Some(bill) = reply.bill() {
             let _ = (bill.machine_ns(CpuTimes::busy_ns), bill.processes_ns());
             assert!(bill.busiest_disk().is_none_or(|(_, share)| (0.0..=1.0).contains(&share)));

@@ -169,11 +169,14 @@ pub(crate) fn replies() -> Vec<Vec<u8>> {
     let asked = "{\"id\":0,\"do\":\"hello\"}\n{\"id\":1,\"do\":\"time\"}\n{\"id\":2,\"do\":\"begin\",\"soaker\":false}\n\
                  {\"id\":3,\"do\":\"end\"}\n{\"id\":4,\"do\":\"end\"}\nnothing\n";
     let mut said = Vec::new();
-    halfpower_witness::serve(asked.as_bytes(), &mut said, &["init".to_string()]).expect(SOUND);
+    halfpower_witness::serve(asked.as_bytes(), &mut said, &["init".to_string()], &mut halfpower_witness::NoWays)
+        .expect(SOUND);
     let soaked = b"{\"id\":9,\"soaking\":0.99}\n{\"id\":9,\"bill\":{\"span_ns\":9,\"machine\":[{\"user_ns\":1,\"system_ns\":2,\
         \"irq_ns\":3,\"softirq_ns\":4,\"steal_ns\":5,\"idle_ns\":6}],\"soaker\":{\"lost_ns\":7,\"baseline_share\":0.98},\
         \"processes\":[{\"name\":\"smbd\",\"processes\":2,\"charged_ns\":8}],\"disks\":[{\"name\":\"sda\",\"read_bytes\":9,\
         \"written_bytes\":10,\"busy_ns\":11,\"limit\":{\"read_bytes_per_s\":30000000,\"write_bytes_per_s\":null,\"group\":\"io.max\"}}],\"interfaces\":[{\"name\":\"eth0\",\"received_bytes\":12,\"sent_bytes\":13}],\
         \"noise\":{\"pressure_io_ns\":1,\"pressure_cpu_ns\":null,\"device_bytes\":null,\"cpu_mhz\":2400.5}}}\n";
-    vec![said, soaked.to_vec()]
+    let text = serde_json::to_string(&records().2[0]).expect(SOUND);
+    let measured = serde_json::json!({ "id": 9, "record": text }).to_string();
+    vec![said, soaked.to_vec(), measured.into_bytes()]
 }

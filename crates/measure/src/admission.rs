@@ -1,8 +1,8 @@
 //! Checks whether the settings of a workload go together, on every target.
 
 use halfpower_spec::{
-    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Spread,
-    Workload, WorkloadOptions,
+    Bytes, Cache, EngineName, Fadvise, Issuing, Layout, Nanos, PageCache, Pattern, RandomDistribution, Rw, Sealing,
+    Spread, Way, Workload, WorkloadOptions,
 };
 
 use crate::MeasureError;
@@ -37,6 +37,13 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     if rw.pattern() == Pattern::Unknown {
         return refuse(format!("--rw {rw} is of another tool's results, which tell no order: take one of halfpower's"));
     }
+    let way = options.way;
+    if way != Way::Wire {
+        return refuse(format!(
+            "--way {way} is measured by a witness at the far end: add --far-end with one that has --local or --share, or \
+             leave --way out"
+        ));
+    }
     if let Some(hosts) = options.hosts {
         return refuse(format!(
             "--hosts {hosts} names processes of a run on many hosts, and this is a single one: start it by mpirun, or leave \
@@ -65,17 +72,21 @@ pub(crate) fn coherent(workload: &Workload) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// Refuses connections where there is no server.
+/// Refuses what is about connections to a server where there is none.
 ///
 /// # Errors
 /// What to do.
-pub(crate) fn has_no_connections(workload: &Workload) -> Result<(), MeasureError> {
-    let connections = workload.options.connections;
-    if connections == 1 {
-        return Ok(());
-    }
-    let what =
-        format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out");
+pub(crate) fn reaches_no_server(workload: &Workload) -> Result<(), MeasureError> {
+    let WorkloadOptions { connections, sealing, .. } = workload.options;
+    let what = match (connections, sealing) {
+        (1, Sealing::AsAsked) => return Ok(()),
+        (1, _) => {
+            format!("--sealing {sealing} is about messages to a file server, smb://, and this is none: leave it out")
+        }
+        _ => {
+            format!("--connections {connections} go to a file server, smb:// or nfs://, and this is none: leave it out")
+        }
+    };
     Err(MeasureError::Unfit { what })
 }
 

@@ -11,6 +11,7 @@ mod drawn_sizes;
 mod drive;
 mod error;
 mod measure_run;
+mod offered_ways;
 mod offsets;
 mod read_back;
 mod real;
@@ -25,6 +26,7 @@ mod witnessed;
 
 pub use error::MeasureError;
 pub use measure_run::{measure, measure_own_part, measure_until_stopped};
+pub use offered_ways::OfferedWays;
 pub use real::{HostPart, RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE, WriteCache, probe_share};
 pub use side_by_side::of_hosts as levels_of_hosts;
 pub use simulated::SimulatedTarget;

@@ -1,12 +1,13 @@
-//! Adds the far end's account to a target's: a witness there is asked right before and after each window.
+//! Adds the far end to a target: a witness there is asked right before and after each window, and measures runs that go
+//! another way than over the wire.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halfpower_record::{Environment, Record};
-use halfpower_spec::{Bytes, Pass, Run, Workload};
-use halfpower_witness::Witness;
+use halfpower_spec::{Bytes, Pass, Run, Way, Workload};
+use halfpower_witness::{Witness, WitnessError};
 
 use crate::MeasureError;
 use crate::target_backend::{Account, Prepared, Spent, TargetBackend};
@@ -43,7 +44,14 @@ impl TargetBackend for WitnessedTarget {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
-        self.target.admits(workload)
+        let way = workload.options.way;
+        if way == Way::Wire {
+            return self.target.admits(workload);
+        }
+        let offered = self.environment().far_end.as_ref().is_some_and(|far_end| far_end.ways.contains(&way));
+        let start = if way == Way::Local { "--local FOLDER" } else { "--share ADDRESS" };
+        let what = format!("--way {way}: the witness at the far end does not measure so; start it with {start}");
+        if offered { Ok(()) } else { Err(MeasureError::Unfit { what }) }
     }
 
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
@@ -51,7 +59,11 @@ impl TargetBackend for WitnessedTarget {
     }
 
     fn share_out(&mut self, run: &Run) -> Result<Option<Run>, MeasureError> {
-        self.target.share_out(run)
+        if run.workload.options.way == Way::Wire {
+            return self.target.share_out(run);
+        }
+        // This end takes no part.
+        self.admits(&run.workload).map(|()| None)
     }
 
     fn put_together(
@@ -60,7 +72,16 @@ impl TargetBackend for WitnessedTarget {
         made: Option<Result<Record, MeasureError>>,
         stop: &AtomicBool,
     ) -> Result<Option<Record>, MeasureError> {
-        self.target.put_together(run, made, stop)
+        if run.workload.options.way == Way::Wire {
+            return self.target.put_together(run, made, stop);
+        }
+        // Its clock may be another one.
+        let started_unix_ms = self.unix_ms();
+        let measured = locked(&self.witness).measure(run, Bytes(self.span_bytes()), stop);
+        measured.map(|record| Some(Record { started_unix_ms, ..record })).map_err(|error| match error {
+            WitnessError::Interrupted => MeasureError::Interrupted,
+            error => MeasureError::Elsewhere { what: error.to_string() },
+        })
     }
 
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {

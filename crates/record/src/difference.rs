@@ -17,7 +17,7 @@ pub(crate) fn difference(there: &Question, here: &Question) -> Option<String> {
 }
 
 /// Every part by its name. The question is taken apart by name, so that a new part cannot be forgotten.
-fn parts(question: &Question) -> [(&'static str, String); 20] {
+fn parts(question: &Question) -> [(&'static str, String); 21] {
     let Question {
         target,
         experiments,
@@ -27,6 +27,7 @@ fn parts(question: &Question) -> [(&'static str, String); 20] {
         cache,
         threads,
         connections,
+        sealing,
         host_files,
         engine,
         issuing,
@@ -49,6 +50,7 @@ fn parts(question: &Question) -> [(&'static str, String); 20] {
         ("cache setting", list(cache)),
         ("number of threads", threads.to_string()),
         ("number of connections", connections.to_string()),
+        ("sealing of messages", sealing.to_string()),
         ("way hosts share it out", host_files.to_string()),
         ("engine", engine.to_string()),
         ("issuing", issuing.map_or("as in the first releases".to_string(), |issuing| issuing.to_string())),
@@ -93,6 +95,7 @@ mod tests {
         let others = [
             Question { target: "b".into(), ..there.clone() },
             Question { connections: 4, ..there.clone() },
+            Question { sealing: halfpower_spec::Sealing::Signed, ..there.clone() },
             Question { host_files: HostFiles { reorder: true, ..HostFiles::default() }, ..there.clone() },
             Question { experiments: vec![], ..there.clone() },
             Question { directions: vec![], ..there.clone() },

@@ -1,5 +1,6 @@
 //! Records what the far end of the path spent: the machine that serves the target, as a witness there tells.
 
+use halfpower_spec::Way;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,9 @@ pub struct FarEndMachine {
     /// Processors that this end kept busy in the same second.
     #[serde(default)]
     pub idle_cores_here: Option<f64>,
+    /// Ways beside the wire by which the witness measures there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
 }
 
 impl FarBill {

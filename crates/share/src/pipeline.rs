@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use halfpower_spec::Sealing;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::channel::Channel;
@@ -23,6 +24,8 @@ pub struct LaneOptions {
     pub slots: u32,
     /// Bytes of each.
     pub slot_bytes: u32,
+    /// Whether messages are signed or encrypted.
+    pub sealing: Sealing,
 }
 
 /// Where connections come from on which requests can be in flight.

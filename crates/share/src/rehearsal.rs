@@ -52,6 +52,11 @@ impl Rehearsal {
     pub fn plain(protocol: ShareProtocol) -> Self {
         Self::new(protocol, None)
     }
+
+    /// Whether its messages are neither signed nor encrypted.
+    pub fn is_plain(&self) -> bool {
+        self.seal.is_none()
+    }
 }
 
 impl PipelineSource for Rehearsal {

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use halfpower_spec::{ShareAddress, ShareProtocol};
+use halfpower_spec::{Sealing, ShareAddress, ShareProtocol};
 
 use crate::channel::Peer;
 use crate::credentials::Credentials;
+use crate::error::ShareError;
 use crate::nfs::{NfsFile, NfsShare};
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Limits, Outcome};
 use crate::rehearsal::Rehearsal;
-use crate::smb::{SmbFile, SmbShare};
+use crate::smb::{SealKind, SmbFile, SmbShare};
 
 /// How often a name that is taken is replaced by another.
 const NAMES: u32 = 16;
@@ -116,10 +117,31 @@ impl Share {
         std::mem::take(&mut self.connections.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A server in this process that answers as this one does, from memory.
-    pub fn rehearsal(&self) -> Rehearsal {
+    /// Whether messages can be sealed so.
+    ///
+    /// # Errors
+    /// Why not, in a sentence without its full stop.
+    pub fn offers(&self, sealing: Sealing) -> Result<(), String> {
+        self.seal(sealing).map(drop)
+    }
+
+    /// Whether messages that are sealed as the server asks for it go as they are.
+    pub fn is_plain(&self) -> bool {
+        self.seal(Sealing::AsAsked) == Ok(None)
+    }
+
+    fn seal(&self, sealing: Sealing) -> Result<Option<SealKind>, String> {
         match &self.kind {
-            Kind::Smb(both) => Rehearsal::new(ShareProtocol::Smb, both.1.seal),
+            Kind::Smb(both) => both.1.offer.of(sealing).map_err(str::to_string),
+            Kind::Nfs(_) if sealing == Sealing::AsAsked => Ok(None),
+            Kind::Nfs(_) => Err("messages of NFS are neither signed nor encrypted by halfpower".to_string()),
+        }
+    }
+
+    /// A server in this process that answers as this one does, from memory, with messages sealed so.
+    pub fn rehearsal(&self, sealing: Sealing) -> Rehearsal {
+        match &self.kind {
+            Kind::Smb(_) => Rehearsal::new(ShareProtocol::Smb, self.seal(sealing).unwrap_or_default()),
             Kind::Nfs(_) => Rehearsal::plain(ShareProtocol::Nfs),
         }
     }
@@ -127,9 +149,10 @@ impl Share {
 
 impl PipelineSource for Share {
     fn pipeline(&self, options: LaneOptions) -> Outcome<Pipeline> {
-        let LaneOptions { durable, slots, slot_bytes } = options;
+        let LaneOptions { durable, slots, slot_bytes, .. } = options;
+        self.offers(options.sealing).map_err(|why| ShareError::refused(&self.address, why))?;
         let opened = match &self.kind {
-            Kind::Smb(both) => both.1.open(&both.0, durable, slots)?,
+            Kind::Smb(both) => both.1.open(&both.0, options)?,
             Kind::Nfs(both) => both.1.open(&both.0, durable, slots)?,
         };
         // Without it the run goes on, and nothing is told of its connection.

@@ -2,10 +2,12 @@
 
 mod file;
 mod head;
+mod negotiation;
 mod rehearsal;
 mod requests;
 mod seal;
 mod session;
+mod session_keys;
 mod status;
 
 pub(crate) use file::{SmbFile, SmbShare};
@@ -14,5 +16,5 @@ pub(crate) use seal::SealKind;
 
 /// A number that nobody else has.
 pub(crate) fn random() -> u64 {
-    session::random(0)
+    negotiation::random(0)
 }

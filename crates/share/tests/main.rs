@@ -5,6 +5,8 @@ mod garbage;
 mod garbled;
 mod memory_nfs;
 mod memory_smb;
+mod memory_smb_keys;
 mod nfs;
 mod rehearsal;
+mod sealing;
 mod smb;

@@ -1,10 +1,12 @@
-//! Serves one SMB share from memory, to guests: negotiation and NTLM as far as a guest needs them, no signatures.
+//! Serves one SMB share from memory: to guests, or to one user who may sign and encrypt; NTLM as far as these need it.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+
+use crate::memory_smb_keys::{Came, SessionKeys};
 
 const SUCCESS: u32 = 0;
 const MORE_PROCESSING: u32 = 0xC000_0016;
@@ -27,6 +29,21 @@ pub struct MemorySmb {
     pub durable_writes: Arc<AtomicU64>,
     /// Whether it has no room.
     pub full: Arc<Mutex<bool>>,
+    /// Whom it serves, and what it offers.
+    user: Option<KnownUser>,
+    /// Reads and writes that came signed, and that came encrypted.
+    pub signed: Arc<AtomicU64>,
+    pub encrypted: Arc<AtomicU64>,
+}
+
+/// Ann is served, and nobody else.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownUser {
+    /// SMB 2.1 or 3.0.
+    pub dialect: u16,
+    pub offers_encryption: bool,
+    /// Whether the share wants everything encrypted.
+    pub wants_encryption: bool,
 }
 
 /// One connection: names of open files by their number, and those that go with it.
@@ -34,10 +51,15 @@ pub struct MemorySmb {
 struct Session {
     open: Vec<String>,
     own: Vec<String>,
+    keys: Option<SessionKeys>,
 }
 
 impl MemorySmb {
     pub fn start() -> Self {
+        Self::serving(None)
+    }
+
+    pub fn serving(user: Option<KnownUser>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let server = Self {
             port: listener.local_addr().unwrap().port(),
@@ -45,6 +67,9 @@ impl MemorySmb {
             flushes: Arc::default(),
             durable_writes: Arc::default(),
             full: Arc::default(),
+            user,
+            signed: Arc::default(),
+            encrypted: Arc::default(),
         };
         let shared = server.clone();
         std::thread::spawn(move || {
@@ -68,6 +93,8 @@ impl MemorySmb {
             stream.read_exact(&mut mark).ok()?;
             let mut request = vec![0; u32::from_be_bytes(mark) as usize];
             stream.read_exact(&mut request).ok()?;
+            let came = session.keys.as_ref().map_or(Some(Came::Plain), |keys| keys.open(&mut request))?;
+            self.count(&request, came);
             let (status, body) = self.answer(&request, session)?;
             let mut head = request[..HEAD].to_vec();
             head[8..12].copy_from_slice(&status.to_le_bytes());
@@ -76,8 +103,22 @@ impl MemorySmb {
             head[36..40].copy_from_slice(&5_u32.to_le_bytes());
             head[40..48].copy_from_slice(&77_u64.to_le_bytes());
             let answer = [head, body].concat();
+            let answer = match &mut session.keys {
+                Some(keys) => keys.close(answer, came),
+                None => answer,
+            };
             stream.write_all(&[&(answer.len() as u32).to_be_bytes()[..], &answer].concat()).ok()?;
         }
+    }
+
+    fn count(&self, request: &[u8], came: Came) {
+        let is_io = u16_at(request, 12).is_some_and(|command| matches!(command, 8 | 9));
+        let counts = match came {
+            Came::Plain => return,
+            Came::Signed => &self.signed,
+            Came::Encrypted => &self.encrypted,
+        };
+        counts.fetch_add(u64::from(is_io), Ordering::Relaxed);
     }
 
     /// Status and body of the answer; `None` to what no client asks.
@@ -85,13 +126,14 @@ impl MemorySmb {
         let body = request.get(HEAD..)?;
         let mut files = self.files.lock().unwrap();
         match u16_at(request, 12)? {
-            0 => Some((SUCCESS, negotiated())),
-            1 => Some(set_up(request)?),
+            0 => Some((SUCCESS, negotiated(self.user))),
+            1 => set_up(request, self.user, session),
             3 => {
                 let (at, length) = (u16_at(body, 4)? as usize, u16_at(body, 6)? as usize);
                 let path = utf16(request.get(at..at + length)?);
                 if path.ends_with(r"\share") {
-                    Some((SUCCESS, words(&[16, 1, 0, 0, 0, 0, 0, 0])))
+                    let wants = self.user.is_some_and(|user| user.wants_encryption);
+                    Some((SUCCESS, words(&[16, 1, if wants { 0x8000 } else { 0 }, 0, 0, 0, 0, 0])))
                 } else {
                     refused(BAD_NAME)
                 }
@@ -173,22 +215,25 @@ fn refused(status: u32) -> Option<(u32, Vec<u8>)> {
     Some((status, vec![9, 0, 0, 0, 0, 0, 0, 0, 0]))
 }
 
-/// SMB 2.1 with large requests of up to 1 MiB, no signatures required.
-fn negotiated() -> Vec<u8> {
-    let mut body = words(&[65, 1, 0x0210, 0]);
+/// SMB 2.1, or what the user speaks, with large requests of up to 1 MiB, no signatures required.
+fn negotiated(user: Option<KnownUser>) -> Vec<u8> {
+    let mut body = words(&[65, 1, user.map_or(0x0210, |user| user.dialect), 0]);
     body.extend([7; 16]);
-    [4, 1 << 20, 1 << 20, 1 << 20].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
+    let encryption = if user.is_some_and(|user| user.offers_encryption) { 0x40 } else { 0 };
+    [4 | encryption, 1 << 20, 1 << 20, 1 << 20].iter().for_each(|word: &u32| body.extend(word.to_le_bytes()));
     body.extend([0; 24]);
     body
 }
 
-/// NTLM's challenge first, then whoever comes is a guest.
-fn set_up(request: &[u8]) -> Option<(u32, Vec<u8>)> {
+/// NTLM's challenge first, then whoever comes is a guest, or the user.
+fn set_up(request: &[u8], user: Option<KnownUser>, session: &mut Session) -> Option<(u32, Vec<u8>)> {
     let body = request.get(HEAD..)?;
     let (at, length) = (u16_at(body, 12)? as usize, u16_at(body, 14)? as usize);
     let token = request.get(at..at + length)?;
     if u32_at(token, 8)? == 3 {
-        return Some((SUCCESS, words(&[9, 1, HEAD as u16 + 8, 0])));
+        let at = u32_at(token, 24)? as usize;
+        session.keys = user.map(|user| SessionKeys::of(&token[at..], user.dialect));
+        return Some((SUCCESS, words(&[9, u16::from(user.is_none()), HEAD as u16 + 8, 0])));
     }
     let mut challenge = [&b"NTLMSSP\0"[..], &2_u32.to_le_bytes(), &[0; 8], &0x0002_8201_u32.to_le_bytes()].concat();
     challenge.extend([3; 8]);
@@ -211,10 +256,10 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }

@@ -43,7 +43,7 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     let WorkloadOptions { layout, misalign, region, fdatasync, thinktime, affinity, streams, random_readers, .. } =
         options;
     let WorkloadOptions { page_cache, fadvise, write_cache, members, volume_layout, kernel, verify, .. } = options;
-    let WorkloadOptions { random_distribution, ramp_time, bssplit, connections, hosts, .. } = options;
+    let WorkloadOptions { random_distribution, ramp_time, bssplit, connections, sealing, way, hosts, .. } = options;
     let mut part = |differs: bool, name: &str, value: &dyn Display| {
         if differs { write!(f, " --{name} {value}") } else { Ok(()) }
     };
@@ -65,13 +65,15 @@ fn write_options(options: &WorkloadOptions, f: &mut Formatter<'_>) -> fmt::Resul
     part(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
     bssplit.iter().try_for_each(|sizes| part(true, "bssplit", sizes))?;
     part(*connections != default.connections, "connections", connections)?;
+    part(*sealing != default.sealing, "sealing", sealing)?;
+    part(*way != default.way, "way", way)?;
     hosts.iter().try_for_each(|hosts| part(true, "hosts", hosts))?;
     if *verify { f.write_str(" --verify") } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Bytes, Layout, Rw, Switch, VolumeLayout, Workload, WorkloadOptions};
+    use crate::{Bytes, Layout, Rw, Sealing, Switch, VolumeLayout, Way, Workload, WorkloadOptions};
 
     #[test]
     fn the_letters_of_the_first_study_files_stay() {
@@ -83,6 +85,8 @@ mod tests {
             members: 2,
             volume_layout: Some(VolumeLayout::Stripe),
             connections: 4,
+            sealing: Sealing::Signed,
+            way: Way::Local,
             verify: true,
             ..WorkloadOptions::default()
         };
@@ -90,7 +94,8 @@ mod tests {
         assert_eq!(
             workload.identity().to_string(),
             "--rw randrw --rwmixread 50 --bs 64KiB --iodepth 8 --threads 1 --cache device --engine auto \
-             --layout append --shift 512 --randoms 3 --wce off --members 2 --join stripe --connections 4 --verify"
+             --layout append --shift 512 --randoms 3 --wce off --members 2 --join stripe --connections 4 \
+             --sealing signed --way local --verify"
         );
     }
 }

@@ -36,8 +36,8 @@ pub use spread::Spread;
 pub use system::{DiskArray, Setup, SimulatedSystem};
 pub use target::{Several, Target};
 pub use words::{
-    Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Kernel, Layout, PageCache, Pass, Pattern, Rw, Switch,
-    VolumeLayout,
+    Affinity, Arrivals, Cache, Direction, EngineName, Fadvise, Kernel, Layout, PageCache, Pass, Pattern, Rw, Sealing,
+    Switch, VolumeLayout, Way,
 };
 pub use workload::{Arrival, Run, Workload};
 pub use workload_options::{Region, WorkloadOptions};

@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Switch};
+use crate::{
+    Bytes, Cache, Direction, EngineName, HostFiles, Issuing, Nanos, ParseError, Pattern, Rate, Sealing, Switch,
+    WorkloadOptions,
+};
 
 words! {
     /// A named plan of cells, and what is made of them.
@@ -98,6 +101,9 @@ pub struct Question {
     /// Connections to a file server that the requests of each thread are shared out to.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub connections: u32,
+    /// Whether messages to a file server are signed or encrypted.
+    #[serde(default = "as_asked", skip_serializing_if = "is_as_asked")]
+    pub sealing: Sealing,
     /// How requests are issued.
     pub engine: EngineName,
     /// How they are handed to the kernel; `None` where there is none, and for studies of the first releases.
@@ -139,6 +145,14 @@ fn is_one(connections: &u32) -> bool {
     *connections == 1
 }
 
+fn as_asked() -> Sealing {
+    Sealing::AsAsked
+}
+
+fn is_as_asked(sealing: &Sealing) -> bool {
+    *sealing == Sealing::AsAsked
+}
+
 impl Question {
     /// The default question about `target`: both experiments, every axis, two minutes.
     pub fn about(target: impl Into<String>) -> Self {
@@ -151,6 +165,7 @@ impl Question {
             cache: vec![Cache::Device, Cache::Both],
             threads: 1,
             connections: 1,
+            sealing: Sealing::AsAsked,
             host_files: HostFiles::default(),
             engine: EngineName::Auto,
             issuing: None,
@@ -164,6 +179,11 @@ impl Question {
             write_cache: None,
             price: None,
         }
+    }
+
+    /// The workload options that all cells of the study have in common, if their experiment does not turn them.
+    pub fn options(&self) -> WorkloadOptions {
+        WorkloadOptions { connections: self.connections, sealing: self.sealing, ..WorkloadOptions::default() }
     }
 
     /// The orders of offsets whose block sizes and depths the study walks.

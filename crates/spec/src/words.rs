@@ -116,6 +116,28 @@ words! {
 }
 
 words! {
+    /// Whether messages to a file server are signed or encrypted.
+    Sealing, "sealing":
+    /// As the server asks for it.
+    AsAsked = "as-asked",
+    /// Each is signed, and each answer's signature is checked.
+    Signed = "signed",
+    /// All are encrypted, which signs them too.
+    Encrypted = "encrypted",
+}
+
+words! {
+    /// Which way requests go to the files of a server.
+    Way, "way":
+    /// From here, as to any target: of a share, over the network.
+    Wire = "wire",
+    /// From the server itself, through its own share.
+    SameMachine = "same-machine",
+    /// From the server itself, past the share.
+    Local = "local",
+}
+
+words! {
     /// How requests are issued: fio's ioengine, sqlio2's personality.
     EngineName, "engine":
     /// io_uring where the kernel allows it, else a pool of threads (sync at depth 1).

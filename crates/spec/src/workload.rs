@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arrivals, BlockSizes, Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, Pass, Rw, WorkloadOptions,
+    Arrivals, BlockSizes, Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, Pass, Rw, Sealing,
+    WorkloadOptions,
 };
 
 /// One combination of settings; measured several times, it is a cell.
@@ -129,9 +130,9 @@ pub struct Run {
 
 impl Run {
     /// Whether it belongs to the walks of block size and depth (`sequential`, `random`, or no experiment) and has no
-    /// options beside the connections, which all walks of a study have in common.
+    /// options beside the connections and their sealing, which all walks of a study have in common.
     pub fn walks(&self) -> bool {
-        let options = WorkloadOptions { connections: 1, ..self.workload.options };
+        let options = WorkloadOptions { connections: 1, sealing: Sealing::AsAsked, ..self.workload.options };
         self.experiment.is_none_or(|experiment| experiment.pattern().is_some()) && options.is_default()
     }
 }

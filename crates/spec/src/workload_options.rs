@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Affinity, BlockSizes, Bytes, Fadvise, Hosts, Kernel, Layout, Nanos, PageCache, ParseError, RandomDistribution,
-    Switch, VolumeLayout,
+    Sealing, Switch, VolumeLayout, Way,
 };
 
 /// Everything about a workload that is usually left alone. Each part is a flag of `halfpower run`.
@@ -64,6 +64,12 @@ pub struct WorkloadOptions {
     /// Connections to a file server that the requests of each thread are shared out to.
     #[serde(skip_serializing_if = "is_single")]
     pub connections: u32,
+    /// Whether messages to a file server are signed or encrypted.
+    #[serde(skip_serializing_if = "is_as_asked")]
+    pub sealing: Sealing,
+    /// Which way requests go: from here, or from the far end, where a witness measures there.
+    #[serde(skip_serializing_if = "is_over_the_wire")]
+    pub way: Way,
     /// Processes that take part, where a study is of many; `None` is all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Hosts>,
@@ -76,6 +82,14 @@ fn is_even(distribution: &RandomDistribution) -> bool {
 
 fn is_single(count: &u32) -> bool {
     *count == 1
+}
+
+fn is_as_asked(sealing: &Sealing) -> bool {
+    *sealing == Sealing::AsAsked
+}
+
+fn is_over_the_wire(way: &Way) -> bool {
+    *way == Way::Wire
 }
 
 fn is_nothing(time: &Nanos) -> bool {
@@ -113,6 +127,8 @@ impl Default for WorkloadOptions {
             ramp_time: Nanos(0),
             bssplit: None,
             connections: 1,
+            sealing: Sealing::AsAsked,
+            way: Way::Wire,
             hosts: None,
         }
     }
@@ -166,6 +182,8 @@ impl fmt::Display for WorkloadOptions {
         flag(*ramp_time != default.ramp_time, "ramp-time", ramp_time)?;
         self.bssplit.iter().try_for_each(|sizes| flag(true, "bssplit", sizes))?;
         flag(self.connections != default.connections, "connections", &self.connections)?;
+        flag(self.sealing != default.sealing, "sealing", &self.sealing)?;
+        flag(self.way != default.way, "way", &self.way)?;
         self.hosts.iter().try_for_each(|hosts| flag(true, "hosts", hosts))?;
         if self.verify { f.write_str(" --verify") } else { Ok(()) }
     }

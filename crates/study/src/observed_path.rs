@@ -1,8 +1,6 @@
 //! Keeps what is known of one path: every cell's runs, and an estimate for every cell.
 
-use halfpower_spec::{
-    Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload, WorkloadOptions,
-};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
 use crate::kriging::{LogEstimate, MeasuredPoint, Position, SurfacePrior};
 use crate::observation::Observation;
@@ -330,7 +328,7 @@ impl ObservedPath {
             cache: self.cache,
             engine: question.engine,
             issuing: question.issuing,
-            options: WorkloadOptions { connections: question.connections, ..WorkloadOptions::default() },
+            options: question.options(),
             ..Workload::default()
         };
         let repeat = self.cells[cell].next_repeat[by_pass(pass)] + later;

@@ -19,6 +19,12 @@ pub enum WitnessError {
         /// How, such as ` with exit status 127`.
         how: String,
     },
+    /// It was lost before.
+    #[error("--far-end: `{command}` was lost, and is not asked again")]
+    Lost {
+        /// The command.
+        command: String,
+    },
     /// No answer came in time.
     #[error("--far-end: `{command}` did not answer within {} s", patience.as_secs_f64())]
     Silent {
@@ -50,6 +56,9 @@ pub enum WitnessError {
         /// Its release.
         program: String,
     },
+    /// Somebody asked for an end (SIGINT, SIGTERM).
+    #[error("interrupted")]
+    Interrupted,
     /// The witness could not do what was asked.
     #[error("--far-end: the witness says: {said}")]
     Refused {
@@ -60,11 +69,21 @@ pub enum WitnessError {
 
 /// How many characters of an answer are shown.
 const SHOWN: usize = 80;
+/// How many characters of a reason.
+const SHOWN_OF_REASON: usize = 500;
 
 /// How an answer begins, printable.
 pub(crate) fn shown(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
-    let dots = if text.chars().count() > SHOWN { "..." } else { "" };
-    let begins: String = text.chars().take(SHOWN).collect();
+    begins(&String::from_utf8_lossy(said), SHOWN)
+}
+
+/// A reason, printable.
+pub(crate) fn shown_whole(said: &str) -> String {
+    begins(said, SHOWN_OF_REASON)
+}
+
+fn begins(text: &str, most: usize) -> String {
+    let dots = if text.chars().count() > most { "..." } else { "" };
+    let begins: String = text.chars().take(most).collect();
     format!("{}{dots}", begins.escape_debug())
 }

@@ -3,7 +3,8 @@
 //! A request is `{"id":1,"do":"hello"}`; its reply has the same `id` and one more key, which names what it holds. Whoever
 //! asks numbers the requests upwards, so that a late reply is known for what it is.
 
-use halfpower_record::{FarBill, Machine};
+use halfpower_record::{FarBill, Machine, Record};
+use halfpower_spec::{Bytes, Run, Way};
 use serde::{Deserialize, Serialize};
 
 /// Version of the requests and replies; both ends must speak the same.
@@ -27,7 +28,7 @@ pub(crate) struct Request {
 }
 
 /// What can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub(crate) enum Call {
     /// Who is there: a greeting.
@@ -43,6 +44,8 @@ pub(crate) enum Call {
     },
     /// To end it: its bill.
     End,
+    /// To measure a run at its own end, on a file of this size.
+    Measure { run: Box<Run>, size: Bytes },
 }
 
 /// A reply.
@@ -67,6 +70,8 @@ pub(crate) enum Answer {
     /// The window has begun.
     Begun(bool),
     Bill(FarBill),
+    /// What it measured: a record's JSON as text, since it holds larger numbers than the message around it can.
+    Record(String),
     /// Why the request could not be served.
     Error(String),
 }
@@ -84,6 +89,9 @@ pub struct Greeting {
     pub machine: Machine,
     /// Names of the processes whose time it tells.
     pub processes: Vec<String>,
+    /// Ways by which it measures at its own end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
 }
 
 /// The one thing that is read of every greeting, whatever its version is.
@@ -108,6 +116,7 @@ impl Reply {
             Answer::Bill(bill) => is_sound(bill),
             Answer::Time(unix_ns) => i64::try_from(*unix_ns).is_ok(),
             Answer::Soaking(share) => (0.0..=1.0).contains(share),
+            Answer::Record(text) => record(text).is_some(),
             Answer::Begun(_) | Answer::Error(_) => true,
         };
         is_sound.then_some(reply)
@@ -126,6 +135,22 @@ impl Reply {
             _ => None,
         }
     }
+
+    /// What was measured there; `None` for another reply.
+    pub fn record(&self) -> Option<Record> {
+        match &self.answer {
+            Answer::Record(text) => record(text),
+            _ => None,
+        }
+    }
+}
+
+/// The record of this text; `None` where it is none that a witness can have measured.
+pub(crate) fn record(text: &str) -> Option<Record> {
+    let record: Record = serde_json::from_str(text).ok()?;
+    let counts = [record.elapsed_ns, record.spent_ns, record.bytes, record.ios, record.cpu.span_ns];
+    let is_alone = record.origin.is_none() && record.hosts.is_empty() && record.far_end.is_none();
+    (is_alone && counts.into_iter().all(|count| count <= MOST)).then_some(record)
 }
 
 /// Whether a name can be printed as it is.
@@ -139,7 +164,10 @@ impl Greeting {
         let names = [Some(&self.program), Some(kernel), Some(cpu_model), virtualised.as_ref(), hostname.as_ref()];
         let mut names = names.into_iter().flatten().chain(&self.boot).chain(&self.processes);
         let figures = [cpu_mhz, cpu_quota].into_iter().flatten().all(|figure| *figure > 0.0);
-        self.processes.len() <= MOST_ENTRIES && names.all(|name| is_name(name)) && figures
+        self.processes.len() <= MOST_ENTRIES
+            && self.ways.len() <= Way::ALL.len()
+            && names.all(|name| is_name(name))
+            && figures
     }
 }
 

@@ -6,22 +6,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halfpower_os::switched::boot_identity;
 use halfpower_probe::{Root, probe_machine};
 use halfpower_record::{FarBill, Soaker};
+use halfpower_spec::{Bytes, Run, Way};
 
 use crate::counters::Counters;
 use crate::lines::{self, Line};
 use crate::message::{Answer, Call, Greeting, PROTOCOL, Reply, Request};
 use crate::soaking::Soaking;
+use crate::ways::Ways;
 
 /// Longer than any request.
 const LONGEST_REQUEST: usize = 4096;
 
 /// Answers each line of `input` with one of `output`, about this machine and the processes of these names. What is no
-/// request gets a line that says so. It ends where the input ends, or where nobody reads the answers any more.
+/// request gets a line that says so. Runs are measured by `ways`. It ends where the input ends, or where nobody reads the answers any more.
 ///
 /// # Errors
 /// Where the input cannot be read.
-pub fn serve(mut input: impl BufRead, mut output: impl Write, processes: &[String]) -> io::Result<()> {
-    let mut server = Server { processes, soaking: None, begun: None };
+pub fn serve(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    processes: &[String],
+    ways: &mut dyn Ways,
+) -> io::Result<()> {
+    let mut server = Server { processes, ways, soaking: None, begun: None };
     loop {
         let reply = match lines::next(&mut input, LONGEST_REQUEST)? {
             Line::End => return Ok(()),
@@ -43,6 +50,7 @@ fn unread(why: &str) -> Reply {
 /// What is remembered from one request to the next.
 struct Server<'a> {
     processes: &'a [String],
+    ways: &'a mut dyn Ways,
     soaking: Option<Soaking>,
     begun: Option<Counters>,
 }
@@ -57,11 +65,12 @@ impl Server<'_> {
 
     fn answer(&mut self, call: Call) -> Answer {
         match call {
-            Call::Hello => Answer::Greeting(greeting(self.processes)),
+            Call::Hello => Answer::Greeting(greeting(self.processes, self.ways.offered())),
             Call::Time => Answer::Time(unix_ns()),
             Call::Soak => self.soak(),
             Call::Begin { soaker } => self.begin(soaker),
             Call::End => self.end().map_or_else(|why| Answer::Error(why.to_string()), Answer::Bill),
+            Call::Measure { run, size } => self.measure(&run, size),
         }
     }
 
@@ -76,6 +85,14 @@ impl Server<'_> {
             }
             Err(why) => Answer::Error(format!("the soaker cannot be started: {why}")),
         }
+    }
+
+    fn measure(&mut self, run: &Run, size: Bytes) -> Answer {
+        // A run has a soaker of its own where it wants one.
+        (self.soaking, self.begun) = (None, None);
+        let measured = self.ways.measure(run, size);
+        let text = measured.and_then(|record| serde_json::to_string(&record).map_err(|error| error.to_string()));
+        text.map_or_else(Answer::Error, Answer::Record)
     }
 
     fn begin(&mut self, soaker: bool) -> Answer {
@@ -94,13 +111,14 @@ impl Server<'_> {
 }
 
 /// Who answers here.
-fn greeting(processes: &[String]) -> Greeting {
+fn greeting(processes: &[String], ways: Vec<Way>) -> Greeting {
     Greeting {
         protocol: PROTOCOL,
         program: env!("CARGO_PKG_VERSION").to_string(),
         boot: Some(boot_identity()).filter(|boot| !boot.is_empty()),
         machine: probe_machine(&Root::live()),
         processes: processes.to_vec(),
+        ways,
     }
 }
 

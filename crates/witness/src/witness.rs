@@ -3,18 +3,20 @@
 use std::io::{BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use halfpower_os::processor::{self, Times};
 use halfpower_os::switched::boot_identity;
-use halfpower_record::{CpuTimes, FarBill, FarEnd, FarEndMachine};
+use halfpower_record::{CpuTimes, FarBill, FarEnd, FarEndMachine, Record};
+use halfpower_spec::{Bytes, Run};
 
 use crate::ClockOffset;
 use crate::counters::processors_since;
-use crate::error::{WitnessError, shown};
+use crate::error::{WitnessError, shown, shown_whole};
 use crate::lines::{self, Line};
-use crate::message::{Answer, Call, Greeting, Reply, Request};
+use crate::message::{Answer, Call, Greeting, Reply, Request, record};
 
 /// Longer than any reply: 16,384 processors of 200 bytes.
 const LONGEST_REPLY: usize = 4 << 20;
@@ -24,6 +26,8 @@ const ROUND_TRIPS: usize = 5;
 const IDLE: Duration = Duration::from_secs(1);
 /// Answers that may come too late before nobody asks any more.
 const MOST_SLOW: u32 = 3;
+/// How long is waited before somebody who asks for an end is heard.
+const STEP: Duration = Duration::from_millis(100);
 /// How long the command may take to end once its input has.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -34,11 +38,13 @@ pub struct Patience {
     pub greeting: Duration,
     /// Any other.
     pub reply: Duration,
+    /// A run that is measured there, beyond its own time: its file is laid out first.
+    pub measurement: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { greeting: Duration::from_secs(60), reply: Duration::from_secs(5) }
+        Self { greeting: Duration::from_secs(60), reply: Duration::from_secs(5), measurement: Duration::from_secs(120) }
     }
 }
 
@@ -136,6 +142,32 @@ impl Witness {
         Some(FarEnd { bill, clock_offset_ns, clock_offset_reach_ns })
     }
 
+    /// Has the far end measure a run by its way, on a file of this size.
+    ///
+    /// # Errors
+    /// Where it does not measure it, is lost, or [`WitnessError::Interrupted`] when `stop` was set.
+    pub fn measure(&mut self, run: &Run, size: Bytes, stop: &AtomicBool) -> Result<Record, WitnessError> {
+        let own = Duration::from_nanos(run.runtime.0.saturating_add(run.workload.options.ramp_time.0));
+        let call = Call::Measure { run: Box::new(*run), size };
+        let measured = self.ask_until(call, self.patience.measurement.saturating_add(own), Some(stop));
+        let record = match measured {
+            Ok((Answer::Record(text), _)) => record(&text).filter(|record| record.run == *run),
+            Ok(_) => None,
+            Err(error) => {
+                // Who has been silent for so long is not waited for again.
+                if matches!(error, WitnessError::Silent { .. }) {
+                    self.requests = None;
+                }
+                self.weigh(&error);
+                return Err(error);
+            }
+        };
+        record.ok_or_else(|| {
+            self.requests = None;
+            self.garbage(b"something else than a record of the run")
+        })
+    }
+
     /// What a reader should know of answers that did not come; each sentence is given once.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
@@ -171,6 +203,20 @@ impl Witness {
 
     /// Sends a request and waits for its reply; gives the time between the two as well.
     fn ask(&mut self, call: Call, patience: Duration) -> Result<(Answer, Duration), WitnessError> {
+        self.ask_until(call, patience, None)
+    }
+
+    /// The same, until somebody asks for an end.
+    fn ask_until(
+        &mut self,
+        call: Call,
+        patience: Duration,
+        stop: Option<&AtomicBool>,
+    ) -> Result<(Answer, Duration), WitnessError> {
+        if self.requests.is_none() {
+            return Err(WitnessError::Lost { command: self.command.clone() });
+        }
+        let is_hello = matches!(call, Call::Hello);
         let id = self.next_id;
         self.next_id += 1;
         let line = serde_json::to_string(&Request { id, call }).expect("a request is plain data") + "\n";
@@ -185,20 +231,25 @@ impl Witness {
         }
         loop {
             let left = patience.saturating_sub(sent.elapsed());
-            let (arrived, line) = match self.replies.recv_timeout(left) {
+            let step = if stop.is_some() { left.min(STEP) } else { left };
+            let (arrived, line) = match self.replies.recv_timeout(step) {
                 Ok((arrived, Line::Whole(line))) => (arrived, line),
                 Ok((_, Line::TooLong)) => return Err(self.garbage(b"a line without end")),
                 Ok((_, Line::End)) | Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+                Err(RecvTimeoutError::Timeout) if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => {
+                    return Err(WitnessError::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) if step < left => continue,
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(WitnessError::Silent { command: self.command.clone(), patience });
                 }
             };
-            if let (Call::Hello, Some((protocol, program))) = (call, Reply::other_version(&line)) {
+            if let (true, Some((protocol, program))) = (is_hello, Reply::other_version(&line)) {
                 return Err(WitnessError::OtherVersion { protocol, program: shown(program.as_bytes()) });
             }
             match Reply::read(&line) {
                 Some(Reply { id: Some(of), answer: Answer::Error(said) }) if of == id => {
-                    return Err(WitnessError::Refused { said: shown(said.as_bytes()) });
+                    return Err(WitnessError::Refused { said: shown_whole(&said) });
                 }
                 Some(Reply { id: Some(of), answer }) if of == id => {
                     return Ok((answer, arrived.saturating_duration_since(sent)));
@@ -233,8 +284,17 @@ impl Witness {
             Err(_) if self.requests.is_none() => return None,
             Err(error) => error,
         };
+        let is_lost = self.weigh(&error);
+        let what =
+            if is_lost { "is not asked again: what it spends is not known from then on" } else { "is asked again" };
+        self.notes.push(format!("{error}; the far end {what}"));
+        None
+    }
+
+    /// Whether the far end is not asked again after this; then it is given up.
+    fn weigh(&mut self, error: &WitnessError) -> bool {
         let is_lost = match error {
-            WitnessError::Refused { .. } => false,
+            WitnessError::Refused { .. } | WitnessError::Interrupted => false,
             WitnessError::Silent { .. } => {
                 self.slow += 1;
                 self.slow >= MOST_SLOW
@@ -244,10 +304,7 @@ impl Witness {
         if is_lost {
             self.requests = None;
         }
-        let what =
-            if is_lost { "is not asked again: what it spends is not known from then on" } else { "is asked again" };
-        self.notes.push(format!("{error}; the far end {what}"));
-        None
+        is_lost
     }
 }
 
@@ -303,8 +360,8 @@ fn idle_cores_here(then: &[Times]) -> Option<f64> {
 }
 
 fn machine_of(greeting: Greeting) -> FarEndMachine {
-    let Greeting { program, boot: theirs, machine, processes, .. } = greeting;
+    let Greeting { program, boot: theirs, machine, processes, ways, .. } = greeting;
     let ours = boot_identity();
     let is_this_machine = !ours.is_empty() && theirs.as_ref() == Some(&ours);
-    FarEndMachine { machine, program, is_this_machine, processes, idle_cores: None, idle_cores_here: None }
+    FarEndMachine { machine, program, is_this_machine, processes, idle_cores: None, idle_cores_here: None, ways }
 }

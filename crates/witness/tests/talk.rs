@@ -1,13 +1,16 @@
 //! Tests the talk of both sides: with a real witness in this process, and with commands that stand for bad ones.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use halfpower_witness::{Patience, Reply, Witness, WitnessError, serve};
+use halfpower_record::Record;
+use halfpower_spec::{Bytes, Nanos, Pass, Run, Way, Workload, WorkloadOptions};
+use halfpower_witness::{NoWays, Patience, Reply, Ways, Witness, WitnessError, serve};
 
 fn answers(asked: &str, processes: &[&str]) -> Vec<String> {
     let mut said = Vec::new();
     let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
-    serve(asked.as_bytes(), &mut said, &processes).unwrap();
+    serve(asked.as_bytes(), &mut said, &processes, &mut NoWays).unwrap();
     String::from_utf8(said).unwrap().lines().map(str::to_string).collect()
 }
 
@@ -72,7 +75,11 @@ fn fake(odd: &str) -> String {
 }
 
 /// Patience that a loaded machine does not try.
-const PATIENCE: Patience = Patience { greeting: Duration::from_secs(30), reply: Duration::from_secs(20) };
+const PATIENCE: Patience = Patience {
+    greeting: Duration::from_secs(30),
+    reply: Duration::from_secs(20),
+    measurement: Duration::from_secs(20),
+};
 /// Lines of the talk before the first window: the greeting, five times, and a window at rest.
 const BEFORE: u32 = 8;
 
@@ -147,6 +154,62 @@ fn an_answer_that_comes_too_late_is_passed_over() {
     std::thread::sleep(Duration::from_secs(2));
     witness.begin();
     assert!(witness.end().is_some(), "{:?}", witness.take_notes());
+}
+
+/// A run by the way past the share, of a moment.
+fn local_run() -> Run {
+    let options = WorkloadOptions { way: Way::Local, ..WorkloadOptions::default() };
+    let workload = Workload { options, ..Workload::default() };
+    Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1_000_000), seed: u64::MAX }
+}
+
+fn measured(witness: &mut Witness) -> Result<Record, WitnessError> {
+    witness.measure(&local_run(), Bytes(1 << 20), &AtomicBool::new(false))
+}
+
+#[test]
+fn a_run_is_asked_for_with_all_its_digits_and_its_record_comes_back() {
+    struct Echo;
+    impl Ways for Echo {
+        fn offered(&self) -> Vec<Way> {
+            vec![Way::Local]
+        }
+
+        fn measure(&mut self, run: &Run, size: Bytes) -> Result<Record, String> {
+            assert_eq!((*run, size), (local_run(), Bytes(1 << 20)));
+            Err("no room here".to_string())
+        }
+    }
+    let run = serde_json::to_string(&local_run()).unwrap();
+    let asked =
+        format!("{{\"id\":0,\"do\":\"hello\"}}\n{{\"id\":1,\"do\":\"measure\",\"run\":{run},\"size\":1048576}}\n");
+    let mut said = Vec::new();
+    serve(asked.as_bytes(), &mut said, &[], &mut Echo).unwrap();
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains(r#""ways":["local"]"#) && said.contains(r#"{"id":1,"error":"no room here"}"#), "{said}");
+    assert!(answers(&asked, &[])[1].contains("measures nothing by the way local"));
+}
+
+#[test]
+fn what_is_no_record_of_the_run_is_garbage_and_ends_the_asking() {
+    for answer in [r#"\"record\":\"{}\""#, r#"\"record\":7"#, r#"\"begun\":true"#, r#"\"time\":5"#] {
+        let odd = format!(r#"*measure*) echo "{{\"id\":$id,{answer}}}";;"#);
+        let mut witness = Witness::start(&fake(&odd), PATIENCE).unwrap();
+        let error = measured(&mut witness).unwrap_err();
+        assert!(matches!(error, WitnessError::Garbage { .. }), "{answer}: {error}");
+        assert!(matches!(measured(&mut witness), Err(WitnessError::Lost { .. })), "nobody asks it again");
+    }
+}
+
+#[test]
+fn a_run_that_never_comes_back_is_given_up_in_time_or_when_somebody_asks_for_it() {
+    let patience = Patience { measurement: Duration::from_millis(200), ..PATIENCE };
+    let mut witness = Witness::start(&fake("*measure*) : ;;"), patience).unwrap();
+    assert!(matches!(measured(&mut witness), Err(WitnessError::Silent { .. })));
+    assert!(matches!(measured(&mut witness), Err(WitnessError::Lost { .. })), "nobody waits for it again");
+    let mut witness = Witness::start(&fake("*measure*) : ;;"), PATIENCE).unwrap();
+    let stopped = witness.measure(&local_run(), Bytes(1 << 20), &AtomicBool::new(true));
+    assert!(matches!(stopped, Err(WitnessError::Interrupted)));
 }
 
 #[test]

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use halfpower_measure::TargetBackend;
-use halfpower_spec::{
-    Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload, WorkloadOptions,
-};
+use halfpower_spec::{Bytes, Cache, Direction, Experiment, Issuing, Nanos, Question, Rw, Several, Target, Workload};
 
 use super::Purpose;
 use crate::args::QuestionArgs;
@@ -42,6 +40,7 @@ pub fn question(args: &QuestionArgs) -> Result<Question> {
         cache: caches(args, &asked_target)?,
         threads: args.common.threads,
         connections: args.common.connections,
+        sealing: args.common.sealing,
         host_files: args.common.host_files(),
         engine: args.common.engine,
         issuing: args.common.issuing(&asked_target),
@@ -179,7 +178,7 @@ pub fn check_cells(backend: &dyn TargetBackend, question: &Question) -> Result<(
                     cache: *cache,
                     engine: question.engine,
                     issuing: question.issuing,
-                    options: WorkloadOptions { connections: question.connections, ..WorkloadOptions::default() },
+                    options: question.options(),
                     ..Workload::default()
                 };
                 backend.admits(&workload)?;
@@ -205,6 +204,7 @@ pub fn command_of(question: &Question) -> String {
     add(question.cache != usual.cache, format!("--cache {}", listed(&question.cache)));
     add(question.threads != usual.threads, format!("--threads {}", question.threads));
     add(question.connections != usual.connections, format!("--connections {}", question.connections));
+    add(question.sealing != usual.sealing, format!("--sealing {}", question.sealing));
     add(!question.host_files.is_usual(), question.host_files.to_string());
     add(question.engine != usual.engine, format!("--engine {}", question.engine));
     question.issuing.iter().for_each(|issuing| add(*issuing != Issuing::default(), issuing.to_string()));

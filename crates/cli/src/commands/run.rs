@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use halfpower_record::{Environment, Record, StudyFile};
-use halfpower_spec::{Pass, Run, Target};
+use halfpower_spec::{Pass, Run, Target, Way};
 
 use super::question::canonical;
 use super::{Purpose, outcome, switched_write_cache, to_output, with_far_end};
@@ -71,8 +71,11 @@ pub fn measured(args: &RunArgs, (nth, company): (usize, &Company), stop: &Atomic
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let purpose = Purpose::of_run(&args.common, writes, write_cache);
     let backend = company.open(nth, &asked(args)?, purpose)?;
-    backend.admits(&workload)?;
+    if workload.options.way == Way::Wire || args.common.far_end.is_none() {
+        backend.admits(&workload)?;
+    }
     let mut backend = with_far_end(backend, &args.common)?;
+    backend.admits(&workload)?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
     let seed = args.common.seed;

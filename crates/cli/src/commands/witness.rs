@@ -1,9 +1,11 @@
-//! Implements `halfpower witness`: answers another halfpower about this machine.
+//! Implements `halfpower witness`: answers another halfpower about this machine, and measures here what it asks for.
 
 use std::io::{self, BufReader, IsTerminal};
 
 use anyhow::Result;
+use halfpower_measure::OfferedWays;
 
+use super::{SILENCE_OF_A_SERVER, access};
 use crate::args::WitnessArgs;
 
 pub fn witness(args: &WitnessArgs) -> Result<()> {
@@ -14,5 +16,10 @@ pub fn witness(args: &WitnessArgs) -> Result<()> {
              ends it."
         );
     }
-    Ok(halfpower_witness::serve(BufReader::new(input), io::stdout(), &args.processes)?)
+    let share = args.share.as_ref().map(|address| {
+        let access = access(address, args.credentials.as_deref(), SILENCE_OF_A_SERVER)?;
+        anyhow::Ok((address.clone(), access))
+    });
+    let mut ways = OfferedWays::new(args.local.clone(), share.transpose()?);
+    Ok(halfpower_witness::serve(BufReader::new(input), io::stdout(), &args.processes, &mut ways)?)
 }

@@ -2,6 +2,8 @@
 
 mod faults;
 mod limits;
+mod sealing;
+mod ways;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -181,7 +181,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("share", &["spec"]),
     ("engine", &["os", "model", "share", "spec"]),
     ("probe", &["record", "spec", "os"]),
-    ("witness", &["os", "probe", "record"]),
+    ("witness", &["os", "probe", "record", "spec"]),
     ("measure", &["engine", "os", "model", "probe", "record", "share", "spec", "witness"]),
     ("hosts", &["measure", "record", "spec", "witness"]),
     ("analyse", &["record", "model", "spec"]),

@@ -1,10 +1,12 @@
-//! Finds the rates of a share, half of them, round trips a request, and what more connections bring.
+//! Finds the rates of a share, half of them, round trips a request, and what more connections and sealing do to them.
 
 use halfpower_analyse::{ExperimentCell, Interval};
-use halfpower_spec::{Direction, Workload};
+use halfpower_spec::{Direction, Sealing, Way, Workload};
 
 use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
 use super::rows::{NetworkRow, Rows};
+use super::sealed::sealing_costs;
+use super::ways::way_rates;
 use crate::data::ExperimentData;
 use crate::ratio::Scale;
 
@@ -13,10 +15,16 @@ const HALF: f64 = 0.5;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, NetworkAnswer) {
     let mut network: Vec<NetworkRow> = data.sound().map(row).collect();
-    network.sort_by_key(|row| (row.rw, row.connections, row.iodepth, row.bs_bytes));
-    let directions = Direction::ALL.iter().filter_map(|rw| rate(&network, *rw)).collect();
+    network.sort_by_key(|row| (row.rw, row.way, row.sealing, row.connections, row.iodepth, row.bs_bytes));
+    let walked: Vec<NetworkRow> = walked(&network, data.question.sealing).copied().collect();
+    let directions = Direction::ALL.iter().filter_map(|rw| rate(&walked, *rw)).collect();
     let connections = Direction::ALL.iter().filter_map(|rw| more_connections(data, *rw)).collect();
-    (Rows { network }, NetworkAnswer { directions, connections })
+    (Rows { network }, NetworkAnswer { directions, connections, sealing: sealing_costs(data), ways: way_rates(data) })
+}
+
+/// The rows of the walk over block size, depth and connections.
+pub(super) fn walked(rows: &[NetworkRow], sealing: Sealing) -> impl Iterator<Item = &NetworkRow> {
+    rows.iter().filter(move |row| row.sealing == sealing && row.way == Way::Wire)
 }
 
 fn row(cell: &ExperimentCell) -> NetworkRow {
@@ -27,6 +35,8 @@ fn row(cell: &ExperimentCell) -> NetworkRow {
         bs_bytes: bs.0,
         iodepth,
         connections: options.connections,
+        sealing: options.sealing,
+        way: options.way,
         mbps,
         low,
         high,

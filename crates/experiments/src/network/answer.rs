@@ -1,9 +1,11 @@
-//! Defines what `network` finds: rates, half power, round trips a request, connections and both bills.
+//! Defines what `network` finds: rates, half power, round trips a request, connections, sealing, ways and both bills.
 
 use halfpower_spec::Direction;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::sealed::SealingCost;
+use super::ways::WayRate;
 use crate::ratio_finding::RatioFinding;
 
 /// What a share gives.
@@ -13,6 +15,10 @@ pub struct NetworkAnswer {
     pub directions: Vec<ShareRate>,
     /// What more connections bring, in each direction.
     pub connections: Vec<MoreConnections>,
+    /// What signing and encryption cost, in each direction, large blocks first.
+    pub sealing: Vec<SealingCost>,
+    /// What each way gives, in each direction, nearest to the disk first; empty where the wire alone was measured.
+    pub ways: Vec<WayRate>,
 }
 
 /// One direction of a share over one connection.

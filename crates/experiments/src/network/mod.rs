@@ -1,12 +1,14 @@
-//! Measures `network`: what a share gives by block size, depth and connections, and what it costs at both ends.
+//! Measures `network`: what a share gives by block size, depth, connections and sealing and way, and what it costs at both ends.
 
 pub(crate) mod analysis;
 pub(crate) mod answer;
 pub(crate) mod pictures;
 pub(crate) mod plan;
 pub(crate) mod rows;
+pub(crate) mod sealed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod ways;
 pub(crate) mod words;
 
 pub use answer::NetworkAnswer as Answer;

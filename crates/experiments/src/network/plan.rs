@@ -1,8 +1,9 @@
-//! Plans `network`: reads and writes of a share by block size and depth, and the same requests on several connections.
+//! Plans `network`: reads and writes of a share by block size and depth, on several connections, sealed, and by other ways.
 
 use halfpower_record::TargetKind;
-use halfpower_spec::{Bytes, Direction, Pass, Pattern, Workload, WorkloadOptions};
+use halfpower_spec::{Bytes, Direction, EngineName, Pass, Pattern, Sealing, Way, Workload, WorkloadOptions};
 
+use super::sealed::Sealed;
 use crate::plan::{Plan, PlanRequest, PlannedCell};
 
 /// What section 9 of the paper of 2000 asked for: 2 KiB to 1 MiB, one at a time and eight.
@@ -13,6 +14,11 @@ const DEPTHS: [u32; 2] = [1, 8];
 const SHARED: Bytes = Bytes(64 << 10);
 const SHARED_DEPTHS: [u32; 2] = [8, 32];
 const CONNECTIONS: [u32; 3] = [1, 2, 4];
+/// What sealing is compared by: small requests alone, usual ones and large ones in flight.
+const SEALED: [(Bytes, u32); 3] = [(Bytes(4 << 10), 1), (SHARED, 8), (Bytes(1 << 20), 8)];
+/// What the far end measures by each way that it offers, at both depths; those beside the soaker 8 deep, for the bill.
+const SIZES_OF_WAYS: [Bytes; 5] = [Bytes(4 << 10), Bytes(16 << 10), Bytes(64 << 10), Bytes(256 << 10), Bytes(1 << 20)];
+const BILLED: [Bytes; 2] = [SHARED, Bytes(1 << 20)];
 /// Runs beside the soaker: it knows time to a share of the whole, so that many would tell no more.
 const SOAKER_RUNS: u32 = 2;
 
@@ -22,41 +28,102 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
                     nfs://server/export"
             .to_string());
     }
-    let cell = |direction, bs, iodepth, connections| {
-        let options = WorkloadOptions { connections, ..WorkloadOptions::default() };
-        Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
-    };
     let mut cells = Vec::new();
     for direction in Direction::ALL.iter().copied() {
         for (bs, iodepth) in SIZES.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
-            let workload = cell(direction, bs, iodepth, 1);
-            cells.push(PlannedCell::plain(workload));
-            if iodepth == DEPTHS[1] {
-                let soaker = PlannedCell::plain(workload);
-                cells.push(PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..soaker });
-            }
+            cells.extend(with_bill(cell(ask, direction, (bs, iodepth), 1)));
         }
         for (iodepth, connections) in
             SHARED_DEPTHS.into_iter().flat_map(|iodepth| CONNECTIONS.map(|connections| (iodepth, connections)))
         {
             // One connection eight deep is measured above.
             if (iodepth, connections) != (DEPTHS[1], 1) {
-                cells.push(PlannedCell::plain(cell(direction, SHARED, iodepth, connections)));
+                cells.push(PlannedCell::plain(cell(ask, direction, (SHARED, iodepth), connections)));
             }
         }
     }
+    let sealed = sealed(ask);
+    cells.extend(sealed.into_iter().flat_map(with_bill));
+    cells.extend(other_ways(ask));
     Ok(Plan { cells, missing: missing(ask) })
+}
+
+fn cell(ask: &PlanRequest, direction: Direction, (bs, iodepth): (Bytes, u32), connections: u32) -> Workload {
+    let options = WorkloadOptions { connections, ..ask.question.options() };
+    Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
+}
+
+/// A cell, and the same beside the soaker where enough is in flight.
+fn with_bill(workload: Workload) -> impl Iterator<Item = PlannedCell> {
+    let plain = PlannedCell::plain(workload);
+    let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..plain };
+    std::iter::once(plain).chain((workload.iodepth == DEPTHS[1]).then_some(soaker))
+}
+
+/// What is measured signed and encrypted, and as the server asks where the study asks for something else.
+fn sealed(ask: &PlanRequest) -> Vec<Workload> {
+    let asked = Sealed::asked(ask.capabilities());
+    let others = [Sealing::Signed, Sealing::Encrypted].into_iter();
+    let mut sealings: Vec<Sealing> =
+        others.filter(|sealing| Sealed::of(*sealing, asked) != asked && can(ask, *sealing).is_ok()).collect();
+    if !sealings.is_empty() {
+        sealings.push(Sealing::AsAsked);
+    }
+    sealings.retain(|sealing| *sealing != ask.question.sealing);
+    let mut workloads = Vec::new();
+    for (direction, sealing) in Direction::ALL.iter().flat_map(|rw| sealings.iter().map(move |sealing| (*rw, *sealing)))
+    {
+        workloads.extend(SEALED.map(|shape| {
+            let workload = cell(ask, direction, shape, 1);
+            Workload { options: WorkloadOptions { sealing, ..workload.options }, ..workload }
+        }));
+    }
+    workloads
+}
+
+/// The ways that a witness offers beside the wire, on the same requests; each takes the engine that is its own.
+fn other_ways(ask: &PlanRequest) -> Vec<PlannedCell> {
+    let mut cells = Vec::new();
+    for (way, direction) in
+        offered(ask).iter().flat_map(|way| Direction::ALL.iter().map(move |direction| (*way, *direction)))
+    {
+        for (bs, iodepth) in SIZES_OF_WAYS.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
+            let workload = ask.workload(Pattern::Sequential, direction, bs, iodepth);
+            let options = WorkloadOptions { way, ..WorkloadOptions::default() };
+            let cell = PlannedCell::plain(Workload { engine: EngineName::Auto, options, ..workload });
+            let has_bill = iodepth == DEPTHS[1] && BILLED.contains(&bs);
+            let soaker = PlannedCell { passes: &[Pass::Soaker], repeats: Some(SOAKER_RUNS), ..cell };
+            cells.extend([Some(cell), has_bill.then_some(soaker)].into_iter().flatten());
+        }
+    }
+    cells
+}
+
+fn offered<'a>(ask: &'a PlanRequest) -> &'a [Way] {
+    ask.environment.far_end.as_ref().map_or(&[], |far_end| &far_end.ways)
+}
+
+fn can(ask: &PlanRequest, sealing: Sealing) -> Result<(), String> {
+    ask.capabilities().can(&format!("sealing {sealing}"))
 }
 
 /// What the paper compared and this does not.
 fn missing(ask: &PlanRequest) -> Vec<String> {
-    let mut missing = vec![
-        "signing and encryption are as the server asks for them: what they cost shows where its settings change between \
-         two studies (`halfpower compare`)"
-            .to_string(),
-        "the local way and the share on the same machine are studies of their own: run them at the server and compare"
-            .to_string(),
-    ];
+    let mut missing = Vec::new();
+    for (way, what, flag) in [
+        (Way::Local, "the way past the share", "--local FOLDER"),
+        (Way::SameMachine, "the way through the share from the server itself", "--share ADDRESS"),
+    ] {
+        if !offered(ask).contains(&way) {
+            missing
+                .push(format!("{what} is not measured: --far-end 'ssh server halfpower witness {flag}' measures it"));
+        }
+    }
+    for sealing in [Sealing::Signed, Sealing::Encrypted] {
+        missing.extend(can(ask, sealing).err().map(|why| format!("what {sealing} messages cost is not known: {why}")));
+    }
+    let plain = ask.capabilities().can("sealing plain");
+    missing.extend(plain.err().map(|why| format!("what plain messages cost is not known: {why}")));
     if ask.environment.far_end.is_none() {
         missing.push("the server's bill is not known without a witness there: add --far-end".to_string());
     }
@@ -65,31 +132,98 @@ fn missing(ask: &PlanRequest) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::{Capabilities, Environment};
+    use halfpower_record::{Capabilities, Environment, FarEndMachine};
     use halfpower_spec::{Experiment, Question};
 
     use super::*;
 
-    fn planned(kind: TargetKind) -> Result<Plan, String> {
-        let direct_unit = Some(Bytes(1));
-        let capabilities = Capabilities { kind, direct_unit, ..Capabilities::default() };
+    fn planned_with(kind: TargetKind, unavailable: &[&str], sealing: Sealing) -> Result<Plan, String> {
+        let unavailable = unavailable.iter().map(|word| (format!("sealing {word}"), format!("no {word}"))).collect();
+        let capabilities = Capabilities { kind, direct_unit: Some(Bytes(1)), unavailable, ..Capabilities::default() };
         let environment = Environment { capabilities, ..Environment::default() };
-        let question = Question { experiments: vec![Experiment::Network], ..Question::about("d") };
+        let question = Question { experiments: vec![Experiment::Network], sealing, ..Question::about("d") };
         plan(&PlanRequest { question: &question, environment: &environment })
+    }
+
+    fn planned(kind: TargetKind) -> Result<Plan, String> {
+        planned_with(kind, &[], Sealing::AsAsked)
+    }
+
+    /// Cells of one sealing in the plain pass.
+    fn sealed_so(cells: &[PlannedCell], sealing: Sealing) -> Vec<&PlannedCell> {
+        let is_so = |cell: &&PlannedCell| cell.passes == [Pass::Plain] && cell.workload.options.sealing == sealing;
+        cells.iter().filter(is_so).collect()
     }
 
     #[test]
     fn a_share_is_walked_and_its_connections_are_turned_alone() {
         let Plan { cells, missing } = planned(TargetKind::Share).unwrap();
-        let plain: Vec<&PlannedCell> = cells.iter().filter(|cell| cell.passes == [Pass::Plain]).collect();
-        assert_eq!((plain.len(), cells.len()), (2 * (6 * 2 + 5), 2 * (6 * 2 + 5 + 6)));
-        let turned = plain.iter().filter(|cell| cell.workload.options.connections > 1);
+        let asked = sealed_so(&cells, Sealing::AsAsked);
+        let soaked = cells.iter().filter(|cell| cell.passes == [Pass::Soaker]).count();
+        assert_eq!((asked.len(), soaked), (2 * (6 * 2 + 5), 2 * (6 + 4)));
+        let turned = asked.iter().filter(|cell| cell.workload.options.connections > 1);
         assert!(turned.clone().count() == 8 && turned.clone().all(|cell| cell.workload.bs == SHARED));
         assert_eq!(missing.len(), 3, "{missing:?}");
-        let mut workloads: Vec<String> = plain.iter().map(|cell| cell.workload.identity().to_string()).collect();
+        let plain = cells.iter().filter(|cell| cell.passes == [Pass::Plain]);
+        let mut workloads: Vec<String> = plain.map(|cell| cell.workload.identity().to_string()).collect();
+        let all = workloads.len();
         workloads.sort();
         workloads.dedup();
-        assert_eq!(workloads.len(), plain.len(), "each once");
+        assert_eq!((workloads.len(), all), (2 * (6 * 2 + 5 + 6), all), "each once");
+    }
+
+    #[test]
+    fn signed_and_encrypted_cells_have_a_cell_as_asked_to_be_compared_with() {
+        for (sealing, counts) in [(Sealing::AsAsked, [34, 6, 6]), (Sealing::Encrypted, [6, 6, 34])] {
+            let cells = planned_with(TargetKind::Share, &[], sealing).unwrap().cells;
+            assert_eq!(Sealing::ALL.iter().map(|of| sealed_so(&cells, *of).len()).collect::<Vec<_>>(), counts);
+            for cell in sealed_so(&cells, Sealing::Signed) {
+                let options = WorkloadOptions { sealing: Sealing::AsAsked, ..cell.workload.options };
+                let same = Workload { options, ..cell.workload };
+                assert!(cells.iter().any(|cell| cell.workload == same), "{same}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sealed_is_missing_with_its_reason() {
+        for (unavailable, counts, said) in [
+            (&["signed", "encrypted"][..], [34, 0, 0], &["no signed", "no encrypted"][..]),
+            (&["encrypted"], [34, 6, 0], &["no encrypted"]),
+            (&["plain"], [34, 0, 6], &["no plain"]),
+            (&["plain", "signed"], [34, 0, 0], &["no plain", "no signed"]),
+        ] {
+            let Plan { cells, missing } = planned_with(TargetKind::Share, unavailable, Sealing::AsAsked).unwrap();
+            let of = |sealing: &Sealing| sealed_so(&cells, *sealing).len();
+            assert_eq!(Sealing::ALL.iter().map(of).collect::<Vec<_>>(), counts, "{unavailable:?}");
+            assert!(said.iter().all(|why| missing.iter().any(|line| line.ends_with(why))), "{missing:?}");
+            assert_eq!(missing.len(), 3 + said.len(), "{missing:?}");
+        }
+    }
+
+    #[test]
+    fn the_ways_that_a_witness_offers_are_measured_by_the_same_requests() {
+        let far_end = |ways: &[Way]| Some(FarEndMachine { ways: ways.to_vec(), ..FarEndMachine::default() });
+        for ways in [&[][..], &[Way::Local], &[Way::SameMachine, Way::Local]] {
+            let capabilities = Capabilities { kind: TargetKind::Share, ..Capabilities::default() };
+            let environment = Environment { capabilities, far_end: far_end(ways), ..Environment::default() };
+            let question = Question { experiments: vec![Experiment::Network], connections: 2, ..Question::about("d") };
+            let Plan { cells, missing } =
+                plan(&PlanRequest { question: &question, environment: &environment }).unwrap();
+            let elsewhere: Vec<&PlannedCell> =
+                cells.iter().filter(|cell| cell.workload.options.way != Way::Wire).collect();
+            assert_eq!(elsewhere.len(), ways.len() * 2 * (5 * 2 + 2));
+            assert_eq!(missing.len(), 2 - ways.len(), "{missing:?}");
+            for workload in elsewhere.iter().map(|cell| cell.workload) {
+                let over_the_wire = cells.iter().map(|cell| cell.workload).find(|wire| {
+                    (wire.rw, wire.bs, wire.iodepth, wire.cache)
+                        == (workload.rw, workload.bs, workload.iodepth, workload.cache)
+                        && wire.options.way == Way::Wire
+                });
+                assert!(over_the_wire.is_some(), "{workload}");
+                assert!(ways.contains(&workload.options.way));
+            }
+        }
     }
 
     #[test]

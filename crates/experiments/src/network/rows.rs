@@ -1,6 +1,6 @@
 //! Holds the rows of `network`, as `halfpower report --json` gives them.
 
-use halfpower_spec::Direction;
+use halfpower_spec::{Direction, Sealing, Way};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Rows {
     pub network: Vec<NetworkRow>,
 }
 
-/// Sequential requests to a share.
+/// Sequential requests to a share, or to the folder that it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct NetworkRow {
     /// Which way the bytes go.
@@ -22,6 +22,10 @@ pub struct NetworkRow {
     pub iodepth: u32,
     /// Connections.
     pub connections: u32,
+    /// Whether messages were signed or encrypted.
+    pub sealing: Sealing,
+    /// Which way requests went.
+    pub way: Way,
     /// Mean throughput in MB/s.
     pub mbps: f64,
     /// Lower end of its 95% interval.

@@ -1,12 +1,14 @@
 //! Says what `network` asks, what it found and what the papers saw.
 
+use halfpower_spec::Way;
 use halfpower_text::format;
 
 use super::answer::{HalfPowerAt, MoreConnections, NetworkAnswer, ShareRate};
+use super::sealed::{CostOfMb, SealingCost};
+use super::ways::WayRate;
 use crate::words::{sentences, size, times};
 
-pub(crate) const QUESTION: &str =
-    "What does a share give by block size, depth and connections, and what does a byte cost at both ends?";
+pub(crate) const QUESTION: &str = "What does a share give by block size, depth, connections, sealing and way, and what does a byte cost at both ends?";
 pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s over gigabit Ethernet, where the server's PCI bus was \
     full, and wrote 15 MB/s with 16 KB requests, less with larger ones. Two requests in flight were enough. Reads of 128 KB \
     kept 23.4% of the client's processors busy and 14% of the server's. On one machine a write through a share cost \
@@ -15,7 +17,10 @@ pub(crate) const PAPERS: &str = "In 2000 (section 9) a client read 37.5 MB/s ove
 pub(crate) fn answer(found: &NetworkAnswer) -> String {
     let directions = found.directions.iter().map(|direction| Some(rate(direction)));
     let connections = found.connections.iter().map(|more| Some(connections(more)));
-    sentences(directions.chain(connections), "No request to the share succeeded.")
+    let alike = |a: &SealingCost, b: &SealingCost| (a.rw, a.sealed) == (b.rw, b.sealed);
+    let sealing = found.sealing.chunk_by(alike).map(|costs| Some(sealing(costs)));
+    let ways = found.ways.chunk_by(|a, b| a.rw == b.rw).map(|rates| Some(ways(rates)));
+    sentences(directions.chain(connections).chain(sealing).chain(ways), "No request to the share succeeded.")
 }
 
 fn rate(found: &ShareRate) -> String {
@@ -43,4 +48,45 @@ fn connections(found: &MoreConnections) -> String {
         () if gain.is_more() || !gain.is_known() => format!("{what} are {} as fast as over one", times(gain)),
         () => format!("{what} are no faster than over one, as far as these runs tell"),
     }
+}
+
+/// What one way of sealing costs one direction; the costs are of its block sizes.
+fn sealing(costs: &[SealingCost]) -> String {
+    let SealingCost { rw, sealed, than, .. } = costs[0];
+    let at = |cost: &SealingCost| format!("with {} {} deep", size(cost.bs_bytes), cost.iodepth);
+    let first = format!("{} the rate of {} ones {}", times(&costs[0].times), than.word(), at(&costs[0]));
+    let others = costs[1..].iter().map(|cost| format!("{} {}", times(&cost.times), at(cost)));
+    let rates: Vec<String> = std::iter::once(first).chain(others).collect();
+    let bill = costs.iter().find_map(|cost| Some((cost.bs_bytes, cost.near?, cost.far)));
+    let bill = bill.map_or(String::new(), |(bs_bytes, near, far)| {
+        let of =
+            |cost: CostOfMb| format!("{} instead of {}", format::two_digits(cost.ms), format::two_digits(cost.than_ms));
+        let there = far.map_or(String::new(), |far| format!(", {} there", of(far)));
+        format!("; a MB in {} costs {} ms of processor time here{there}", size(bs_bytes), of(near))
+    });
+    format!("{} {rw}s have {}{bill}", sealed.word(), rates.join(", "))
+}
+
+/// What each way gives one direction, and what a byte costs by it.
+fn ways(rates: &[WayRate]) -> String {
+    let by = |way: Way| match way {
+        Way::Local => "locally at the server",
+        Way::SameMachine => "through the share on the same machine",
+        Way::Wire => "over the wire",
+    };
+    let rate = |of: &WayRate| format!("{} {}", format::mbps(of.mbps), by(of.way));
+    let listed: Vec<String> = rates.iter().map(rate).collect();
+    let cost = |of: &WayRate| {
+        let bill = of.bill?;
+        let here = format::two_digits(bill.ms_per_mb);
+        let all = bill.far_ms_per_mb.map_or(here.clone(), |far| format!("{here} + {}", format::two_digits(far)));
+        Some(format!("{all} {}", by(of.way)))
+    };
+    let costs: Vec<String> = rates.iter().filter_map(cost).collect();
+    let bill = if costs.is_empty() {
+        String::new()
+    } else {
+        format!("; a MB costs, in ms of processor time, {}", costs.join(", "))
+    };
+    format!("{}s reach {}{bill}", rates[0].rw, listed.join(", "))
 }

@@ -6,7 +6,7 @@ use super::member::Member;
 use super::members::Members;
 use super::run_volume::{RunLayout, RunVolume};
 use super::{apply_options, memory_lanes, scratch_file};
-use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, has_no_connections};
+use crate::admission::{coherent, fits_direct, fits_pieces, fits_readers, reaches_no_server};
 use crate::read_back;
 use crate::{MeasureError, background_readers};
 
@@ -23,7 +23,7 @@ pub(super) struct Rights {
 /// A sentence that says why not.
 pub(super) fn admits(members: &Members, workload: &Workload, rights: Rights) -> Result<(), MeasureError> {
     coherent(workload)?;
-    has_no_connections(workload)?;
+    reaches_no_server(workload)?;
     if memory_lanes::is_memory(workload)? {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{EngineError, EngineSettings, ShareLane, open_share};
 use halfpower_share::Rehearsal;
-use halfpower_spec::{Bytes, Direction, Nanos, Rw, ShareProtocol, Workload};
+use halfpower_spec::{Bytes, Direction, Nanos, Rw, Sealing, ShareProtocol, Workload};
 
 use crate::offsets::Offsets;
 use crate::window::{Pauses, Terms, Window};
@@ -18,8 +18,8 @@ const RAMP: Nanos = Nanos(4_000_000);
 /// Bytes that offsets are drawn from; nothing of them is kept.
 const SPAN_BYTES: u64 = 1 << 40;
 
-/// Direction, block size, depth and connections.
-type Key = (Direction, Bytes, u32, u32);
+/// Direction, block size, depth, connections and sealing.
+type Key = (Direction, Bytes, u32, u32, Sealing);
 
 /// What each kind of request takes our client, measured once.
 #[derive(Debug, Default)]
@@ -28,19 +28,22 @@ pub(super) struct ClientCeilings {
 }
 
 impl ClientCeilings {
-    /// Nanoseconds between two requests of one lane of `workload` to a server as `rehearse` makes it; `None` where they are
-    /// not all of one kind, come at a rate of their own, or cannot be had.
+    /// Nanoseconds between two requests of one lane of `workload` to a server as `rehearse` makes it for a sealing; `None`
+    /// where they are not all of one kind, come at a rate of their own, or cannot be had.
     pub fn ns_per_io(
         &mut self,
         protocol: ShareProtocol,
-        rehearse: impl FnOnce() -> Rehearsal,
+        rehearse: impl FnOnce(Sealing) -> Rehearsal,
         workload: &Workload,
     ) -> Option<f64> {
         let Workload { rw, bs, iodepth, rate, options, .. } = *workload;
         let direction = rw.direction().filter(|_| rate.is_none() && options.bssplit.is_none())?;
         let connections = options.connections.clamp(1, iodepth);
-        let key = (direction, bs, iodepth, connections);
-        *self.ns_per_io.entry(key).or_insert_with(|| measure(protocol, &rehearse(), workload, connections).ok())
+        let key = (direction, bs, iodepth, connections, options.sealing);
+        *self
+            .ns_per_io
+            .entry(key)
+            .or_insert_with(|| measure(protocol, &rehearse(options.sealing), workload, connections).ok())
     }
 }
 
@@ -51,9 +54,10 @@ fn measure(
     workload: &Workload,
     connections: u32,
 ) -> Result<f64, EngineError> {
-    let Workload { rw, bs, iodepth: depth, issuing, .. } = *workload;
+    let Workload { rw, bs, iodepth: depth, issuing, options, .. } = *workload;
     let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
-    let lane = ShareLane { share: server, protocol, connections, writes: rw.writes(), durable: false, ledger: None };
+    let (share, sealing, writes) = (server, options.sealing, rw.writes());
+    let lane = ShareLane { share, protocol, connections, sealing, writes, durable: false, ledger: None };
     let mut opened = open_share(lane, settings)?;
     let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
     let mut best = f64::INFINITY;
@@ -84,7 +88,7 @@ mod tests {
                 let of = |bs, iodepth| Workload { rw, bs: Bytes(bs), iodepth, ..Workload::default() };
                 let mut measured = 0;
                 let mut ns = |workload: &Workload| {
-                    let rehearse = || {
+                    let rehearse = |_| {
                         measured += 1;
                         Rehearsal::plain(protocol)
                     };
@@ -105,7 +109,7 @@ mod tests {
             Workload { rw: Rw::Randmixed, ..Workload::default() },
             Workload { rw: Rw::Read, rate, ..Workload::default() },
         ] {
-            let nobody = || unreachable!("nothing is measured");
+            let nobody = |_| unreachable!("nothing is measured");
             assert_eq!(ceilings.ns_per_io(ShareProtocol::Nfs, nobody, &workload), None);
         }
     }

@@ -3,7 +3,7 @@
 use halfpower_engine::{EngineSettings, Opened, ShareLane, open_share};
 use halfpower_record::LaneRole;
 use halfpower_share::Share;
-use halfpower_spec::{Bytes, Run, ShareProtocol, Workload};
+use halfpower_spec::{Bytes, Run, Sealing, ShareProtocol, Workload};
 
 use super::lanes::range;
 use super::ledgers::Ledgers;
@@ -35,8 +35,10 @@ impl ReachedShare<'_> {
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
         let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first()).filter(|_| options.verify);
-        let (writes, durable, connections) = (rw.writes(), cache.durable(), options.connections);
-        let lane = ShareLane { share: self.share, protocol: self.protocol, connections, writes, durable, ledger };
+        let (writes, durable, connections, sealing) =
+            (rw.writes(), cache.durable(), options.connections, options.sealing);
+        let (share, protocol) = (self.share, self.protocol);
+        let lane = ShareLane { share, protocol, connections, sealing, writes, durable, ledger };
         Ok(open_share(lane, settings)?)
     }
 
@@ -47,7 +49,8 @@ impl ReachedShare<'_> {
     pub fn open_to_lay_out(&self, settings: EngineSettings) -> Result<Opened, MeasureError> {
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first());
         let (share, protocol) = (self.share, self.protocol);
-        let lane = ShareLane { share, protocol, connections: 1, writes: true, durable: false, ledger };
+        let sealing = Sealing::AsAsked;
+        let lane = ShareLane { share, protocol, connections: 1, sealing, writes: true, durable: false, ledger };
         Ok(open_share(lane, settings)?)
     }
 

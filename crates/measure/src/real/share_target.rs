@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use halfpower_probe::{Root, ServedShare};
 use halfpower_record::{Capabilities, Environment, TargetKind};
 use halfpower_share::{Access, Share};
-use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, ShareAddress, ShareProtocol, Workload};
+use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Sealing, ShareAddress, ShareProtocol, Workload};
 
 use super::account::machine_account;
 use super::client_ceiling::ClientCeilings;
@@ -55,7 +55,7 @@ impl ShareTarget {
         let refuse = |what| MeasureError::Target { path: PathBuf::from(share.address()), what };
         let span_bytes = member::room(wanted.size, free, u64::MAX).map_err(refuse)?;
         let protocol = address.protocol;
-        let environment = Environment { capabilities: capabilities(span_bytes), ..around(&share, protocol) };
+        let environment = Environment { capabilities: capabilities(&share, span_bytes), ..around(&share, protocol) };
         Ok(Self {
             wanted: wanted.clone(),
             protocol,
@@ -131,7 +131,7 @@ fn around(share: &Share, protocol: ShareProtocol) -> Environment {
 }
 
 /// What experiments can do here.
-fn capabilities(span_bytes: u64) -> Capabilities {
+fn capabilities(share: &Share, span_bytes: u64) -> Capabilities {
     let mut unavailable = apply_options::unavailable(&[]);
     let for_files = EngineName::ALL.iter().filter(|name| name.is_for_storage());
     let why = "it reaches files of this machine, and a share is spoken to without a mount".to_string();
@@ -141,6 +141,13 @@ fn capabilities(span_bytes: u64) -> Capabilities {
         ("places", "a file of a share does not tell where on the server's disks it lies"),
     ];
     unavailable.extend(lacking.map(|(ability, why)| (ability.to_string(), why.to_string())));
+    let sealings = [Sealing::Signed, Sealing::Encrypted].map(|sealing| (sealing.word(), share.offers(sealing)));
+    unavailable
+        .extend(sealings.into_iter().filter_map(|(word, offer)| Some((format!("sealing {word}"), offer.err()?))));
+    if !share.is_plain() {
+        let why = "the server does not take messages that are neither signed nor encrypted";
+        unavailable.insert("sealing plain".to_string(), why.to_string());
+    }
     Capabilities {
         kind: TargetKind::Share,
         span: Bytes(span_bytes),
@@ -165,6 +172,9 @@ impl TargetBackend for ShareTarget {
     }
 
     fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        let sealing = workload.options.sealing;
+        let refusal = |why| MeasureError::Unfit { what: format!("--sealing {sealing}: {why}") };
+        self.share.offers(sealing).map_err(refusal)?;
         share_admits::admits(workload, self.protocol.engine(), (self.span_bytes, self.share.limits()), self.budget)
     }
 
@@ -221,7 +231,7 @@ impl TargetBackend for ShareTarget {
 
     fn client_ns_per_io(&mut self, workload: &Workload) -> Option<f64> {
         let Self { share, protocol, client_ceilings, .. } = self;
-        client_ceilings.ns_per_io(*protocol, || share.rehearsal(), workload)
+        client_ceilings.ns_per_io(*protocol, |sealing| share.rehearsal(sealing), workload)
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

@@ -12,7 +12,7 @@ use super::fitted::Calibrated;
 use super::subject::{Opened, Subject, least_bytes, unfit};
 use super::system::Machine;
 use crate::MeasureError;
-use crate::admission::{coherent, fits_readers, has_no_connections, note_of_spread};
+use crate::admission::{coherent, fits_readers, note_of_spread, reaches_no_server};
 use crate::background_readers::{self, BackgroundReaders, ReaderAccount};
 use crate::target_backend::{Account, Lane, Prepared, Spent, TargetBackend};
 
@@ -91,7 +91,7 @@ fn refuse(workload: &Workload) -> Result<(), MeasureError> {
         return Err(MeasureError::Kernel { kernel, what });
     }
     coherent(workload)?;
-    has_no_connections(workload)?;
+    reaches_no_server(workload)?;
     if workload.rw.trims() {
         let what =
             format!("--rw {}: a simulated target has no blocks to give back; name a file or a device", workload.rw);

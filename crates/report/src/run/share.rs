@@ -1,13 +1,29 @@
-//! Tells what TCP did below the requests of one run, and how near it came to what our own client can do.
+//! Tells by which way one run went, what TCP did below its requests, and how near it came to what our own client can do.
 
 use halfpower_record::{Record, Tcp};
+use halfpower_spec::{Sealing, Way};
 use halfpower_text::format::{number, percent, size, time_us};
 
-/// Rows with their names; none where no connection of ours took part.
+/// Rows with their names; none where neither a far end nor a connection of ours took part.
 pub(super) fn rows(record: &Record) -> Vec<(&'static str, String)> {
-    let rows = [("network", record.tcp.as_deref().map(|tcp| network(record, tcp))), ("our client", client(record))];
+    let sealing = Some(record.run.workload.options.sealing).filter(|sealing| *sealing != Sealing::AsAsked);
+    let rows = [
+        ("way", way(record.run.workload.options.way).map(str::to_string)),
+        ("messages", sealing.map(|sealing| sealing.to_string())),
+        ("network", record.tcp.as_deref().map(|tcp| network(record, tcp))),
+        ("our client", client(record)),
+    ];
     let told = |(name, words): (&'static str, Option<String>)| Some((name, words?));
     rows.into_iter().filter_map(told).collect()
+}
+
+/// Who measured it where.
+fn way(way: Way) -> Option<&'static str> {
+    match way {
+        Way::Wire => None,
+        Way::SameMachine => Some("through the share from the far end itself, whose machine all figures are of"),
+        Way::Local => Some("past the share at the far end, whose machine all figures are of"),
+    }
 }
 
 /// Such as `1 connection, round trip 120 µs (least 45 µs), window 2.1 MiB, none sent again`.

@@ -1,15 +1,16 @@
 //! Makes a file of our own in a share; the server removes it when the connection that made it ends.
 
-use halfpower_spec::{Bytes, ShareAddress};
+use halfpower_spec::{Bytes, Sealing, ShareAddress};
 
 use super::head;
 use super::requests::SmbRequests;
-use super::seal::{Keys, SealKind};
 use super::session::Session;
+use super::session_keys::SealOffer;
 use super::status::{COLLISION, SUCCESS};
 use crate::bytes::{Reader, Writer};
 use crate::channel::Peer;
 use crate::credentials::Credentials;
+use crate::pipeline::LaneOptions;
 use crate::protocol::{Limits, Opened, Outcome};
 
 /// Rights: read and write data and attributes, delete, wait for it.
@@ -30,8 +31,8 @@ pub(crate) struct SmbShare {
     /// The connection that the file's life hangs on, until there is a file.
     session: Option<Session>,
     facts: String,
-    /// How messages are sealed; `None` where they go as they are.
-    pub seal: Option<SealKind>,
+    /// How messages can be sealed.
+    pub offer: SealOffer,
     pub limits: Limits,
 }
 
@@ -48,10 +49,10 @@ impl SmbShare {
     /// # Errors
     /// Where the server is not there, does not let the user in, or has no such share.
     pub fn connect(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Outcome<Self> {
-        let session = Session::open(&peer, address, &credentials)?;
+        let session = Session::open(&peer, address, &credentials, Sealing::AsAsked)?;
         let (facts, limits) = (facts(&session, &credentials.user), session.limits);
-        let seal = session.keys.as_ref().map(Keys::kind);
-        Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, seal, limits })
+        let offer = session.offer;
+        Ok(Self { peer, address: address.clone(), credentials, session: Some(session), facts, offer, limits })
     }
 
     /// A new, empty file of this name, which nobody else has; `None` where the name is taken.
@@ -61,7 +62,7 @@ impl SmbShare {
     pub fn create(&mut self, name: &str) -> Outcome<Option<SmbFile>> {
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => Session::open(&self.peer, &self.address, &self.credentials)?,
+            None => Session::open(&self.peer, &self.address, &self.credentials, Sealing::AsAsked)?,
         };
         let name = self.address.path[1..].iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("\\");
         let (status, id) = open(&mut session, &name, CREATE, NO_FOLDER | DELETE_ON_CLOSE)?;
@@ -76,8 +77,9 @@ impl SmbShare {
     ///
     /// # Errors
     /// Where the server takes no further one.
-    pub fn open(&self, file: &SmbFile, durable: bool, slots: u32) -> Outcome<Opened> {
-        let mut session = Session::open(&self.peer, &self.address, &self.credentials)?;
+    pub fn open(&self, file: &SmbFile, options: LaneOptions) -> Outcome<Opened> {
+        let LaneOptions { durable, slots, sealing, .. } = options;
+        let mut session = Session::open(&self.peer, &self.address, &self.credentials, sealing)?;
         let (status, id) = open(&mut session, &file.name, OPEN, NO_FOLDER)?;
         if status != SUCCESS {
             return Err(session.refusal(status));

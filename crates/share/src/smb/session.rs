@@ -1,16 +1,13 @@
 //! Signs in to a server and connects to a share of it.
 
-use std::hash::{BuildHasher, RandomState};
-
-use halfpower_spec::ShareAddress;
+use halfpower_spec::{Sealing, ShareAddress};
 use smb2::auth::{NtlmAuthenticator, NtlmCredentials};
-use smb2::crypto::encryption::{Cipher, NonceGenerator};
-use smb2::crypto::kdf::{PreauthHasher, derive_session_keys};
-use smb2::crypto::signing::algorithm_for_dialect;
-use smb2::types::Dialect;
+use smb2::crypto::kdf::PreauthHasher;
 
 use super::head::{self, Head};
+use super::negotiation::{Agreed, DIALECTS, LARGE_MTU, agreement, proposal, security_mode};
 use super::seal::{self, Keys};
+use super::session_keys::{SealOffer, SessionKeys};
 use super::status::{MORE_PROCESSING, SUCCESS, sentence};
 use crate::bytes::{Reader, Writer};
 use crate::channel::{Channel, Peer};
@@ -19,10 +16,6 @@ use crate::protocol::{Limits, Outcome, Seal};
 
 /// Credits that are asked for with each message of the beginning.
 const CREDITS: u16 = 256;
-const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
-const LARGE_MTU: u32 = 4;
-const ENCRYPTION: u32 = 0x40;
-const SIGNING_REQUIRED: u16 = 2;
 const GUEST: u16 = 1;
 const NOBODY: u16 = 2;
 const ENCRYPT_SESSION: u16 = 4;
@@ -47,17 +40,10 @@ pub(crate) struct Session {
     pub keys: Option<Keys>,
     pub dialect: u16,
     pub is_guest: bool,
+    /// How messages can be sealed.
+    pub offer: SealOffer,
     user: String,
     share: String,
-}
-
-/// What both sides agreed on first.
-struct Agreed {
-    dialect: Dialect,
-    signs: bool,
-    has_gmac: bool,
-    cipher: Cipher,
-    hasher: PreauthHasher,
 }
 
 impl Session {
@@ -74,16 +60,17 @@ impl Session {
             keys,
             dialect: DIALECTS[4],
             is_guest: true,
+            offer: SealOffer::NONE,
             user: String::new(),
             share: String::new(),
         }
     }
 
-    /// Signs in and connects to the share of `address`.
+    /// Signs in and connects to the share of `address`; messages are sealed so from then on.
     ///
     /// # Errors
-    /// Where the server is not there, does not let the user in, or has no such share.
-    pub fn open(peer: &Peer, address: &ShareAddress, credentials: &Credentials) -> Outcome<Self> {
+    /// Where the server is not there, does not let the user in, has no such share, or does not have messages sealed so.
+    pub fn open(peer: &Peer, address: &ShareAddress, credentials: &Credentials, sealing: Sealing) -> Outcome<Self> {
         let mut session = Self {
             channel: peer.connect(address.reached_port(), false)?,
             limits: Limits { read_bytes: OF_A_CREDIT, write_bytes: OF_A_CREDIT },
@@ -95,12 +82,13 @@ impl Session {
             keys: None,
             dialect: 0,
             is_guest: false,
+            offer: SealOffer::NONE,
             user: credentials.user.clone(),
             share: address.path[0].clone(),
         };
-        let agreed = session.negotiate()?;
-        let sealing = session.sign_in(agreed, credentials)?;
-        session.connect_tree(address, sealing)?;
+        let agreed = session.negotiate(sealing)?;
+        let keys = session.sign_in(agreed, credentials, sealing)?;
+        session.connect_tree(address, &keys, sealing)?;
         Ok(session)
     }
 
@@ -173,8 +161,8 @@ impl Session {
         }
     }
 
-    fn negotiate(&mut self) -> Outcome<Agreed> {
-        let message = self.message(head::NEGOTIATE, &proposal());
+    fn negotiate(&mut self, sealing: Sealing) -> Outcome<Agreed> {
+        let message = self.message(head::NEGOTIATE, &proposal(sealing));
         let mut hasher = PreauthHasher::new();
         hasher.update(&message);
         let (head, answer) = self.exchange(message)?;
@@ -197,10 +185,11 @@ impl Session {
     }
 
     /// Proves who the user is; gives the keys with which messages can be signed, and those with which they are encrypted.
-    fn sign_in(&mut self, mut agreed: Agreed, credentials: &Credentials) -> Outcome<Sealing> {
+    fn sign_in(&mut self, mut agreed: Agreed, credentials: &Credentials, sealing: Sealing) -> Outcome<SessionKeys> {
         let Credentials { user, password, domain } = credentials.clone();
         let mut proof = NtlmAuthenticator::new(NtlmCredentials { username: user, password, domain });
-        let first = self.message(head::SESSION_SETUP, &setup(&proof.negotiate()));
+        let mode = security_mode(sealing);
+        let first = self.message(head::SESSION_SETUP, &setup(&proof.negotiate(), mode));
         agreed.hasher.update(&first);
         let (head, answer) = self.exchange(first)?;
         agreed.hasher.update(&answer);
@@ -212,7 +201,7 @@ impl Session {
         let response = proof
             .authenticate(challenge)
             .map_err(|_| self.channel.peer.garbage("no challenge of NTLM, with which alone halfpower signs in"))?;
-        let second = self.message(head::SESSION_SETUP, &setup(&response));
+        let second = self.message(head::SESSION_SETUP, &setup(&response, mode));
         agreed.hasher.update(&second);
         let (head, answer) = self.exchange(second)?;
         if head.status != SUCCESS {
@@ -221,31 +210,32 @@ impl Session {
         let (flags, _) = token(&answer).ok_or_else(|| self.short())?;
         self.is_guest = flags & (GUEST | NOBODY) != 0;
         let key = proof.session_key().unwrap_or_default().to_vec();
-        let sealing = Sealing::new(agreed, &key, flags & ENCRYPT_SESSION != 0);
+        let keys = SessionKeys::new(agreed, &key, flags & ENCRYPT_SESSION != 0);
         // Else somebody in between could have changed what was agreed on.
         if self.dialect == DIALECTS[4] && !self.is_guest {
-            let checked = seal::verify(&answer, &sealing.signing, sealing.algorithm(), head.message);
+            let checked = seal::verify(&answer, &keys.signing, keys.algorithm(), head.message);
             checked.map_err(|what| self.channel.peer.garbage(what))?;
         }
-        Ok(sealing)
+        Ok(keys)
     }
 
-    fn connect_tree(&mut self, address: &ShareAddress, sealing: Sealing) -> Outcome<()> {
+    fn connect_tree(&mut self, address: &ShareAddress, keys: &SessionKeys, sealing: Sealing) -> Outcome<()> {
         let mut path = Writer::default();
         path.utf16(&format!(r"\\{}\{}", address.host, self.share));
         let mut body = Writer::default();
         [9, 0, (head::BYTES + 8) as u16, path.0.len() as u16].into_iter().for_each(|word| body.le16(word));
         body.all(&path.0);
-        let (signs, encrypts) = (sealing.agreed.signs && !self.is_guest, sealing.encrypts);
+        self.check_offer(keys, sealing)?;
+        let encrypts = keys.encrypts || sealing == Sealing::Encrypted;
         if encrypts {
-            self.keys = Some(self.encrypting(&sealing)?);
-        } else if signs {
-            self.keys = Some(sealing.signing());
+            self.encrypt(keys)?;
+        } else if (keys.agreed.signs || sealing == Sealing::Signed) && !self.is_guest {
+            self.keys = Some(keys.signing());
         }
         let mut message = self.message(head::TREE_CONNECT, &body.0);
         if self.keys.is_none() && !self.is_guest && self.dialect == DIALECTS[4] {
             // Of this message the newest dialect wants it always.
-            let signed = seal::sign(&mut message, &sealing.signing, sealing.algorithm());
+            let signed = seal::sign(&mut message, &keys.signing, keys.algorithm());
             signed.map_err(|what| self.channel.peer.garbage(what))?;
         }
         let (head, answer) = self.exchange(message)?;
@@ -263,110 +253,29 @@ impl Session {
         }
         self.tree = head.tree;
         if flags & ENCRYPT_SHARE != 0 && !encrypts {
-            self.keys = Some(self.encrypting(&sealing)?);
+            self.encrypt(keys)?;
         }
+        self.check_offer(keys, sealing)
+    }
+
+    /// Refuses a sealing that cannot be had, as far as is known by now.
+    fn check_offer(&mut self, keys: &SessionKeys, sealing: Sealing) -> Outcome<()> {
+        self.offer = keys.offer(self.keys.as_ref().map(Keys::kind), self.is_guest);
+        let refused = |why| self.channel.peer.refused(format!("--sealing {sealing}: {why}"));
+        self.offer.of(sealing).map(drop).map_err(refused)
+    }
+
+    fn encrypt(&mut self, keys: &SessionKeys) -> Outcome<()> {
+        let what = "it wants encryption, and this server has none to offer; look at its settings";
+        self.keys = Some(keys.encrypting(self.id).ok_or_else(|| self.channel.peer.refused(what))?);
         Ok(())
     }
-
-    fn encrypting(&self, sealing: &Sealing) -> Outcome<Keys> {
-        let Some((own, server)) = sealing.encryption.clone() else {
-            let what = "it wants encryption, and this server speaks a dialect that has none; look at its settings";
-            return Err(self.channel.peer.refused(what));
-        };
-        let (cipher, nonces) = (sealing.agreed.cipher, NonceGenerator::new());
-        Ok(Keys::Encrypt { session: self.id, own, server, cipher, nonces })
-    }
 }
 
-/// What messages can be signed and encrypted with.
-struct Sealing {
-    agreed: Agreed,
-    signing: Vec<u8>,
-    encryption: Option<(Vec<u8>, Vec<u8>)>,
-    /// Whether everything is to be encrypted, whatever the share.
-    encrypts: bool,
-}
-
-impl Sealing {
-    fn new(agreed: Agreed, key: &[u8], encrypts: bool) -> Self {
-        let is_old = matches!(agreed.dialect, Dialect::Smb2_0_2 | Dialect::Smb2_1);
-        if is_old {
-            return Self { agreed, signing: key.to_vec(), encryption: None, encrypts };
-        }
-        let hash = (agreed.dialect == Dialect::Smb3_1_1).then(|| agreed.hasher.value());
-        let keys = derive_session_keys(key, agreed.dialect, hash, 128);
-        let encryption = Some((keys.encryption_key, keys.decryption_key));
-        Self { signing: keys.signing_key, encryption, encrypts, agreed }
-    }
-
-    fn algorithm(&self) -> smb2::crypto::signing::SigningAlgorithm {
-        algorithm_for_dialect(self.agreed.dialect, self.agreed.has_gmac)
-    }
-
-    fn signing(&self) -> Keys {
-        Keys::Sign { key: self.signing.clone(), algorithm: self.algorithm(), checks: true }
-    }
-}
-
-/// The body of the first message: what this side can.
-fn proposal() -> Vec<u8> {
-    let mut body = Writer::default();
-    [36, DIALECTS.len() as u16, 1, 0].into_iter().for_each(|word| body.le16(word));
-    body.le32(LARGE_MTU | ENCRYPTION);
-    [1, 2].into_iter().for_each(|half| body.le64(random(half)));
-    let contexts_at = (head::BYTES + body.0.len() + 8 + 2 * DIALECTS.len()).next_multiple_of(8);
-    body.le32(contexts_at as u32);
-    [3, 0].into_iter().for_each(|word| body.le16(word));
-    DIALECTS.into_iter().for_each(|dialect| body.le16(dialect));
-    let mut preauth = Writer::default();
-    [1, 32, 1].into_iter().for_each(|word| preauth.le16(word));
-    (3..7).for_each(|part| preauth.le64(random(part)));
-    let words = |words: &[u16]| {
-        let mut list = Writer::default();
-        list.le16(words.len() as u16);
-        words.iter().for_each(|word| list.le16(*word));
-        list.0
-    };
-    // SHA-512 over what is agreed on; AES-128-GCM and -CCM to encrypt; AES-GMAC and -CMAC to sign.
-    for (kind, data) in [(1, preauth.0), (2, words(&[2, 1])), (8, words(&[2, 1]))] {
-        body.0.resize((head::BYTES + body.0.len()).next_multiple_of(8) - head::BYTES, 0);
-        [kind, data.len() as u16, 0, 0].into_iter().for_each(|word| body.le16(word));
-        body.all(&data);
-    }
-    body.0
-}
-
-/// Reads what the server chose: that, its capabilities, and the most bytes of a read and of a write.
-fn agreement(answer: &[u8], hasher: PreauthHasher) -> Option<(Agreed, u32, [u32; 2])> {
-    let mut reader = Reader(answer.get(head::BYTES..)?);
-    reader.le16()?;
-    let (mode, dialect, contexts) = (reader.le16()?, reader.le16()?, reader.le16()?);
-    reader.take(16)?;
-    let (capabilities, _, read, write) = (reader.le32()?, reader.le32()?, reader.le32()?, reader.le32()?);
-    reader.take(20)?;
-    let at = reader.le32()? as usize;
-    let (mut has_gmac, mut cipher) = (false, Cipher::Aes128Ccm);
-    let mut rest = Reader(if dialect == DIALECTS[4] { answer.get(at..)? } else { &[] });
-    for _ in 0..if dialect == DIALECTS[4] { contexts } else { 0 } {
-        let (kind, length) = (rest.le16()?, usize::from(rest.le16()?));
-        rest.take(4)?;
-        let chosen = rest.take(length)?.get(2..4).map(|word| u16::from_le_bytes([word[0], word[1]]));
-        rest.take((length.next_multiple_of(8) - length).min(rest.0.len()))?;
-        match (kind, chosen) {
-            (2, Some(2)) => cipher = Cipher::Aes128Gcm,
-            (8, Some(2)) => has_gmac = true,
-            _ => {}
-        }
-    }
-    let dialect = Dialect::ALL.iter().copied().find(|known| u16::from(*known) == dialect)?;
-    let agreed = Agreed { dialect, signs: mode & SIGNING_REQUIRED != 0, has_gmac, cipher, hasher };
-    Some((agreed, capabilities, [read, write]))
-}
-
-fn setup(token: &[u8]) -> Vec<u8> {
+fn setup(token: &[u8], mode: u16) -> Vec<u8> {
     let mut body = Writer::default();
     body.le16(25);
-    body.all(&[0, 1]);
+    body.all(&[0, mode as u8]);
     [0, 0].into_iter().for_each(|word| body.le32(word));
     [(head::BYTES + 24) as u16, token.len() as u16].into_iter().for_each(|word| body.le16(word));
     body.le64(0);
@@ -380,9 +289,4 @@ fn token(answer: &[u8]) -> Option<(u16, &[u8])> {
     reader.le16()?;
     let (flags, at, length) = (reader.le16()?, usize::from(reader.le16()?), usize::from(reader.le16()?));
     Some((flags, answer.get(at..at + length)?))
-}
-
-/// A number from the system's random ones: the standard library draws the keys of a `RandomState` from them.
-pub(crate) fn random(part: u64) -> u64 {
-    RandomState::new().hash_one(part)
 }

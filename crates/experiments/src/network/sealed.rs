@@ -1,0 +1,128 @@
+//! Compares cells whose messages are signed or encrypted with those that go as the server asks for it.
+
+use halfpower_analyse::{CellFinding, ExperimentCell, FarCell};
+use halfpower_record::Capabilities;
+use halfpower_spec::{Direction, Sealing, Workload, WorkloadOptions};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::data::ExperimentData;
+use crate::ratio::Scale;
+use crate::ratio_finding::RatioFinding;
+
+/// How messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sealed {
+    /// Neither signed nor encrypted.
+    Plain,
+    /// Signed.
+    Signed,
+    /// Encrypted.
+    Encrypted,
+}
+
+/// What signing or encryption costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct SealingCost {
+    /// Which way the bytes go.
+    pub rw: Direction,
+    /// Block size.
+    pub bs_bytes: u64,
+    /// Requests in flight.
+    pub iodepth: u32,
+    /// How messages go.
+    pub sealed: Sealed,
+    /// What that is compared with: as the server asks for it.
+    pub than: Sealed,
+    /// How many times as fast as those.
+    pub times: RatioFinding,
+    /// This end's processor time a decimal megabyte; `null` where it is not known of both.
+    pub near: Option<CostOfMb>,
+    /// The far end's, without what it spends at rest; `null` where it is not known of both.
+    pub far: Option<CostOfMb>,
+}
+
+/// Processor time of a decimal megabyte in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CostOfMb {
+    /// Signed or encrypted.
+    pub ms: f64,
+    /// As the server asks for it.
+    pub than_ms: f64,
+}
+
+impl Sealed {
+    /// How messages go where the server is left to ask for it.
+    pub fn asked(capabilities: &Capabilities) -> Self {
+        match () {
+            () if capabilities.can("sealing plain").is_ok() => Self::Plain,
+            // Where all is encrypted nothing can be signed alone.
+            () if capabilities.can("sealing signed").is_ok() => Self::Signed,
+            () => Self::Encrypted,
+        }
+    }
+
+    /// How they go with `sealing`, where the server asks for `asked`.
+    pub fn of(sealing: Sealing, asked: Self) -> Self {
+        match sealing {
+            Sealing::AsAsked => asked,
+            Sealing::Signed => Self::Signed,
+            Sealing::Encrypted => Self::Encrypted,
+        }
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Signed => "signed",
+            Self::Encrypted => "encrypted",
+        }
+    }
+}
+
+/// Each cell that is sealed otherwise than the server asks for, against the same cell as it asks for.
+pub(crate) fn sealing_costs(data: &ExperimentData) -> Vec<SealingCost> {
+    let asked = Sealed::asked(&data.environment.capabilities);
+    let scale = Scale::of(data.sound());
+    let idle_cores = data.environment.far_end.as_ref().and_then(|machine| machine.idle_cores).unwrap_or(0.0);
+    let mut costs = Vec::new();
+    for cell in data.sound().filter(|cell| cell.workload.options.sealing != Sealing::AsAsked) {
+        let Workload { bs, iodepth, options, .. } = cell.workload;
+        let options = WorkloadOptions { sealing: Sealing::AsAsked, ..options };
+        let other = Workload { options, ..cell.workload };
+        let Some(other) = data.sound().find(|one| one.workload == other) else { continue };
+        let Some(times) = scale.times(&[cell], &[other]) else { continue };
+        let both = |figure: &dyn Fn(&CellFinding) -> Option<f64>| cost_of_mb(cell, other, figure);
+        let far = |figure: fn(&FarCell) -> Option<f64>| both(&|cell| figure(cell.far_end.as_ref()?));
+        let working = |cell: &CellFinding| {
+            let far = cell.far_end.as_ref()?;
+            Some((far.machine_us - idle_cores * far.span_us).max(0.0))
+        };
+        costs.push(SealingCost {
+            rw: cell.finding.rw,
+            bs_bytes: bs.0,
+            iodepth,
+            sealed: Sealed::of(cell.workload.options.sealing, asked),
+            than: asked,
+            times,
+            near: both(&|cell| cell.soaker_us).or_else(|| both(&|cell| cell.charged_us)),
+            far: far(|far| far.soaker_us).or_else(|| both(&working)),
+        });
+    }
+    costs.retain(|cost| cost.sealed != cost.than);
+    costs.sort_by_key(|cost| (cost.rw, cost.sealed as u8, std::cmp::Reverse(cost.bs_bytes)));
+    costs
+}
+
+/// A figure of both cells in microseconds a request, as time of a megabyte; `None` where one of them has none.
+fn cost_of_mb(
+    cell: &ExperimentCell,
+    other: &ExperimentCell,
+    figure: &dyn Fn(&CellFinding) -> Option<f64>,
+) -> Option<CostOfMb> {
+    // Microseconds over bytes are thousands of milliseconds a megabyte.
+    let ms = |cell: &ExperimentCell| Some(figure(&cell.finding)? * 1e3 / cell.workload.bs.0 as f64);
+    Some(CostOfMb { ms: ms(cell)?, than_ms: ms(other)? })
+}

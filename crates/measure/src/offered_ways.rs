@@ -1,0 +1,97 @@
+//! Measures at the far end: runs on a folder of this machine and through a share of it, which another halfpower asks for.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use halfpower_record::Record;
+use halfpower_share::Access;
+use halfpower_spec::{Bytes, EngineName, Nanos, Run, ShareAddress, Way, Workload, WorkloadOptions};
+use halfpower_witness::Ways;
+
+use crate::real::{RealTarget, RealTargetOptions, ShareTarget, USUAL_SILENCE};
+use crate::{MeasureError, TargetBackend, measure};
+
+/// How long laying out a file may take; it ends up smaller then. Whoever asks waits no longer than twice that.
+const LAYOUT: Nanos = Nanos(60_000_000_000);
+
+/// What a witness offers beside looking; both ways may be missing.
+pub struct OfferedWays {
+    local: Option<PathBuf>,
+    share: Option<(ShareAddress, Access)>,
+    /// Those that were asked for, each with a file of this size.
+    open: Vec<(Way, Bytes, Box<dyn TargetBackend>)>,
+}
+
+impl OfferedWays {
+    /// The folder that a share serves, and the share with how it is entered; nothing is opened yet.
+    pub fn new(local: Option<PathBuf>, share: Option<(ShareAddress, Access)>) -> Self {
+        Self { local, share, open: Vec::new() }
+    }
+
+    /// The target of a way with a file of this size, which is laid out the first time.
+    fn target(&mut self, way: Way, size: Bytes, seed: u64) -> Result<&mut dyn TargetBackend, MeasureError> {
+        let targets = &mut self.open;
+        let place = match targets.iter().position(|(open, of, _)| (*open, *of) == (way, size)) {
+            Some(place) => place,
+            None => {
+                // A file of another size has had its time.
+                targets.retain(|(open, ..)| *open != way);
+                let mut target = open(self.local.as_ref(), self.share.as_ref(), way, &wanted(size, seed))?;
+                target.make_ready(None, &AtomicBool::new(false))?;
+                targets.push((way, size, target));
+                targets.len() - 1
+            }
+        };
+        Ok(targets[place].2.as_mut())
+    }
+}
+
+impl Ways for OfferedWays {
+    fn offered(&self) -> Vec<Way> {
+        let ways = [(Way::Local, self.local.is_some()), (Way::SameMachine, self.share.is_some())];
+        ways.into_iter().filter_map(|(way, is_there)| is_there.then_some(way)).collect()
+    }
+
+    fn measure(&mut self, run: &Run, size: Bytes) -> Result<Record, String> {
+        let options = WorkloadOptions { way: Way::Wire, ..run.workload.options };
+        let here = Run { workload: Workload { options, ..run.workload }, ..*run };
+        let target = self.target(run.workload.options.way, size, run.seed).map_err(|error| error.to_string())?;
+        let record = measure(target, &here, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
+        Ok(Record { run: *run, ..record })
+    }
+}
+
+fn open(
+    local: Option<&PathBuf>,
+    share: Option<&(ShareAddress, Access)>,
+    way: Way,
+    wanted: &RealTargetOptions,
+) -> Result<Box<dyn TargetBackend>, MeasureError> {
+    let what = format!("this witness measures nothing by the way {way}");
+    match (way, local, share) {
+        // A file or a device there is somebody's.
+        (Way::Local, Some(folder), _) if !folder.is_dir() => {
+            let what = "--local takes the folder that the share serves".to_string();
+            Err(MeasureError::Target { path: folder.clone(), what })
+        }
+        (Way::Local, Some(folder), _) => Ok(Box::new(RealTarget::open(folder, wanted)?)),
+        (Way::SameMachine, _, Some((address, access))) => Ok(Box::new(ShareTarget::open(address, access, wanted)?)),
+        _ => Err(MeasureError::Unfit { what }),
+    }
+}
+
+fn wanted(size: Bytes, seed: u64) -> RealTargetOptions {
+    RealTargetOptions {
+        size: Some(size),
+        spread: false,
+        writes: true,
+        overwrite: false,
+        force_in_use: false,
+        drop_caches: false,
+        host_part: None,
+        engine: EngineName::Auto,
+        seed,
+        layout_limit: LAYOUT,
+        silence: USUAL_SILENCE,
+    }
+}

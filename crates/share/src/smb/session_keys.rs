@@ -1,0 +1,107 @@
+//! Holds what a session can sign and encrypt with, and tells what can be had of it.
+
+use halfpower_spec::Sealing;
+use smb2::crypto::encryption::{Cipher, NonceGenerator};
+use smb2::crypto::kdf::derive_session_keys;
+use smb2::crypto::signing::{SigningAlgorithm, algorithm_for_dialect};
+use smb2::types::Dialect;
+
+use super::negotiation::Agreed;
+use super::seal::{Keys, SealKind};
+
+/// What messages can be signed and encrypted with.
+pub(crate) struct SessionKeys {
+    pub agreed: Agreed,
+    pub signing: Vec<u8>,
+    encryption: Option<(Vec<u8>, Vec<u8>)>,
+    /// Whether the server wants everything encrypted, whatever the share.
+    pub encrypts: bool,
+}
+
+/// How the messages of a session can be sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SealOffer {
+    /// As the server asks for it.
+    pub asked: Option<SealKind>,
+    is_guest: bool,
+    algorithm: SigningAlgorithm,
+    cipher: Option<Cipher>,
+}
+
+impl SessionKeys {
+    pub fn new(agreed: Agreed, key: &[u8], encrypts: bool) -> Self {
+        let is_old = matches!(agreed.dialect, Dialect::Smb2_0_2 | Dialect::Smb2_1);
+        if is_old {
+            return Self { agreed, signing: key.to_vec(), encryption: None, encrypts };
+        }
+        let hash = (agreed.dialect == Dialect::Smb3_1_1).then(|| agreed.hasher.value());
+        let keys = derive_session_keys(key, agreed.dialect, hash, 128);
+        let encryption = Some((keys.encryption_key, keys.decryption_key));
+        Self { signing: keys.signing_key, encryption, encrypts, agreed }
+    }
+
+    pub fn algorithm(&self) -> SigningAlgorithm {
+        algorithm_for_dialect(self.agreed.dialect, self.agreed.has_gmac)
+    }
+
+    pub fn signing(&self) -> Keys {
+        Keys::Sign { key: self.signing.clone(), algorithm: self.algorithm(), checks: true }
+    }
+
+    /// What encrypts the messages of this session; `None` where the server offers no encryption.
+    pub fn encrypting(&self, session: u64) -> Option<Keys> {
+        let ((own, server), cipher) = (self.encryption.clone()?, self.agreed.cipher?);
+        Some(Keys::Encrypt { session, own, server, cipher, nonces: NonceGenerator::new() })
+    }
+
+    /// What can be had where the server asks for this.
+    pub fn offer(&self, asked: Option<SealKind>, is_guest: bool) -> SealOffer {
+        SealOffer { asked, is_guest, algorithm: self.algorithm(), cipher: self.agreed.cipher }
+    }
+}
+
+impl SealOffer {
+    /// What a server offers that nobody has signed in to.
+    pub const NONE: Self = Self { asked: None, is_guest: true, algorithm: SigningAlgorithm::HmacSha256, cipher: None };
+
+    /// What seals messages that are to be sealed so; `None` where they go as they are.
+    ///
+    /// # Errors
+    /// Why they cannot be, in a sentence without its full stop.
+    pub fn of(&self, sealing: Sealing) -> Result<Option<SealKind>, &'static str> {
+        match sealing {
+            Sealing::AsAsked => Ok(self.asked),
+            _ if self.is_guest => Err("a guest has no key to sign or to encrypt with; sign in as a user of the server"),
+            Sealing::Signed if matches!(self.asked, Some(SealKind::Encrypted(_))) => {
+                Err("this server or share wants all messages encrypted, so that none are signed alone")
+            }
+            Sealing::Signed => Ok(Some(SealKind::Signed(self.algorithm))),
+            Sealing::Encrypted => self.cipher.map(|cipher| Some(SealKind::Encrypted(cipher))).ok_or(
+                "the server offers no encryption; it takes SMB 3, and a server where encryption is not switched off",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_offered_says_why() {
+        let (algorithm, cipher) = (SigningAlgorithm::AesGmac, Some(Cipher::Aes128Gcm));
+        let offer = SealOffer { asked: None, is_guest: false, algorithm, cipher };
+        let (signed, encrypted) = (SealKind::Signed(algorithm), SealKind::Encrypted(Cipher::Aes128Gcm));
+        let of = |offer: SealOffer| [Sealing::AsAsked, Sealing::Signed, Sealing::Encrypted].map(|word| offer.of(word));
+        assert_eq!(of(offer), [Ok(None), Ok(Some(signed)), Ok(Some(encrypted))]);
+        let [asked, alone, all] = of(SealOffer { asked: Some(encrypted), ..offer });
+        assert_eq!((asked, all), (Ok(Some(encrypted)), Ok(Some(encrypted))));
+        assert!(alone.unwrap_err().contains("wants all messages encrypted"));
+        let [asked, alone, all] = of(SealOffer { asked: Some(signed), cipher: None, ..offer });
+        assert_eq!((asked, alone), (Ok(Some(signed)), Ok(Some(signed))));
+        assert!(all.unwrap_err().contains("offers no encryption"));
+        assert!(
+            of(SealOffer { is_guest: true, ..offer })[1..].iter().all(|refused| refused.unwrap_err().contains("guest"))
+        );
+    }
+}
