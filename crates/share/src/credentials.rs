@@ -1,4 +1,4 @@
-//! Finds the user and password for a server: environment, a file, or a question on the terminal.
+//! Finds the user and password for a server of files: environment, a file, or a question on the terminal.
 //!
 //! The password never stands on a command line, and `Debug` hides it.
 
@@ -21,17 +21,21 @@ const DOMAIN: &str = "HALFPOWER_SMB_DOMAIN";
 /// Who signs in. Without a user a guest does.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user; empty is a guest.
+    /// The user, of S3 the access key; empty is a guest.
     pub user: String,
-    /// The user's password.
+    /// The user's password, of S3 the secret key.
     pub password: String,
     /// The user's domain; empty is the server's own.
     pub domain: String,
+    /// What says of a user of S3, beside the password, that it is let in for a while; empty is none.
+    pub token: String,
+    /// The region of S3 that requests are signed for.
+    pub region: String,
 }
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Credentials {{ user: {:?}, domain: {:?}, password: *** }}", self.user, self.domain)
+        write!(f, "Credentials {{ user: {:?}, domain: {:?}, password: ***, token: *** }}", self.user, self.domain)
     }
 }
 
@@ -55,12 +59,19 @@ pub enum CredentialsError {
         mode: u32,
     },
     /// A line of the file is no setting.
-    #[error("--credentials {}: line {line} is none of username=, password= and domain=; write one of these", path.display())]
+    #[error("--credentials {}: line {line} is no setting that is known here; write username=, password=, domain=, or those of a \
+         profile of AWS", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// Which line, from 1.
         line: usize,
+    },
+    /// What is found for S3 does not go together.
+    #[error("{what}")]
+    Aws {
+        /// What, and what to do.
+        what: String,
     },
     /// A user without a password, and nobody to ask.
     #[error(
@@ -82,8 +93,10 @@ impl Credentials {
     /// # Errors
     /// Where the file cannot be used, or a user has no password and there is no terminal to ask on.
     pub fn find(address: &ShareAddress, file: Option<&Path>) -> Result<Self, CredentialsError> {
-        if address.protocol == ShareProtocol::Nfs {
-            return Ok(Self::default());
+        match address.protocol {
+            ShareProtocol::Smb => {}
+            ShareProtocol::Nfs => return Ok(Self::default()),
+            ShareProtocol::S3 => return crate::aws::find(file, &|name| std::env::var(name).ok()),
         }
         let (mut found, mut has_password) = match file {
             Some(file) => Self::read(file)?,
@@ -108,20 +121,12 @@ impl Credentials {
         let password = variable(PASSWORD);
         let has_password = password.is_some();
         let of = |name| variable(name).unwrap_or_default();
-        (Self { user: of(USER), password: password.unwrap_or_default(), domain: of(DOMAIN) }, has_password)
+        (Self { user: of(USER), password: password.unwrap_or_default(), domain: of(DOMAIN), ..Self::default() }, has_password)
     }
 
     /// What a file as for `mount.cifs` says, and whether there was a password.
     fn read(path: &Path) -> Result<(Self, bool), CredentialsError> {
-        let unreadable = |error| CredentialsError::Unreadable { path: path.to_path_buf(), error };
-        let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        let mode = metadata.permissions().mode() & 0o7777;
-        if mode & 0o077 != 0 {
-            return Err(CredentialsError::Open { path: path.to_path_buf(), mode });
-        }
-        let mut text = String::new();
-        file.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+        let text = read_alone(path)?;
         let (mut found, mut has_password) = (Self::default(), false);
         for (line, setting) in (1..).zip(text.lines()) {
             let wrong = || CredentialsError::Line { path: path.to_path_buf(), line };
@@ -139,6 +144,20 @@ impl Credentials {
         }
         Ok((found, has_password))
     }
+}
+
+/// The text of a file that nobody else may read.
+pub(crate) fn read_alone(path: &Path) -> Result<String, CredentialsError> {
+    let unreadable = |error| CredentialsError::Unreadable { path: path.to_path_buf(), error };
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(CredentialsError::Open { path: path.to_path_buf(), mode });
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
 }
 
 /// Asks for a password on the terminal, without showing it; `None` where there is none.

@@ -1,0 +1,168 @@
+//! Keeps requests in flight on several connections, and looks at those alone that have something to take.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, poll_for, wait};
+use crate::protocol::{Done, Order, Outcome, SlotBytes};
+
+/// So many connections are looked at in turn, which takes no further call.
+const FEW: usize = 4;
+/// How often silence is looked at where there are more.
+const SILENCE_EVERY: Duration = Duration::from_millis(50);
+
+/// Connections that the slots are shared out to.
+pub struct Pipelines {
+    each: Vec<Pipeline>,
+    /// Who says which of them have something; `None` where there are few.
+    crowd: Option<Crowd>,
+}
+
+struct Crowd {
+    epoll: OwnedFd,
+    events: Vec<Event>,
+    /// Which of them it also watches for room to send.
+    sending: Vec<bool>,
+    looked: Instant,
+}
+
+impl Pipelines {
+    /// So many connections to `source`, and at least one.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn open(source: &dyn PipelineSource, count: u32, options: LaneOptions) -> Outcome<Self> {
+        let each: Vec<Pipeline> = (0..count.max(1)).map(|_| source.pipeline(options)).collect::<Result<_, _>>()?;
+        let crowd = if each.len() > FEW { Some(Crowd::of(&each)?) } else { None };
+        Ok(Self { each, crowd })
+    }
+
+    /// Takes an order; `push` sends it.
+    ///
+    /// # Panics
+    /// Where there is no such slot.
+    pub fn order(&mut self, order: Order) {
+        let count = self.each.len();
+        self.each[order.slot as usize % count].order(order);
+    }
+
+    /// Sends what can be sent; does not wait.
+    ///
+    /// # Errors
+    /// Where a connection is lost.
+    pub fn push(&mut self, slots: &dyn SlotBytes) -> Outcome<()> {
+        let busy = (0..).zip(&mut self.each).filter(|(_, pipeline)| pipeline.in_flight() > 0);
+        for (at, pipeline) in busy {
+            push(self.crowd.as_mut(), at, pipeline, slots)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent, takes what has come, and appends what is done; does not wait.
+    ///
+    /// # Errors
+    /// As [`Pipeline::advance`].
+    pub fn advance(&mut self, slots: &mut dyn SlotBytes, done: &mut Vec<Done>) -> Outcome<()> {
+        let Some(crowd) = &mut self.crowd else {
+            let mut busy = self.each.iter_mut().filter(|pipeline| pipeline.in_flight() > 0);
+            return busy.try_for_each(|pipeline| pipeline.advance(slots, done));
+        };
+        if crowd.events.is_empty() {
+            crowd.look().map_err(|error| self.each[0].lost(error))?;
+        }
+        let mut events = std::mem::take(&mut crowd.events);
+        for event in events.drain(..) {
+            let at = event.data.u64() as usize;
+            let pipeline = &mut self.each[at];
+            pipeline.take(slots, done)?;
+            push(self.crowd.as_mut(), at, pipeline, slots)?;
+        }
+        self.crowd.iter_mut().for_each(|crowd| crowd.events = std::mem::take(&mut events));
+        Ok(())
+    }
+
+    /// Waits until one of them can go on, for so long at most; without a time until then, but no longer than a second.
+    ///
+    /// # Errors
+    /// What the system says; a signal is no error.
+    pub fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
+        match &self.crowd {
+            None => wait(&self.each, time),
+            Some(crowd) => poll_for(&mut [PollFd::from_borrowed_fd(crowd.epoll.as_fd(), PollFlags::IN)], time),
+        }
+    }
+
+    /// Refuses to wait any longer for a server that has been silent for too long.
+    ///
+    /// # Errors
+    /// Then.
+    pub fn check_silence(&mut self) -> Outcome<()> {
+        let now = Instant::now();
+        if let Some(crowd) = &mut self.crowd {
+            if now.saturating_duration_since(crowd.looked) < SILENCE_EVERY {
+                return Ok(());
+            }
+            crowd.looked = now;
+        }
+        self.each.iter().try_for_each(|pipeline| pipeline.check_silence_at(now))
+    }
+}
+
+/// Sends what can be sent on one of them, on another connection where the server has ended this one.
+fn push(crowd: Option<&mut Crowd>, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
+    let Some(crowd) = crowd else { return pipeline.push(slots) };
+    if pipeline.is_cut() {
+        crowd.forget(pipeline);
+        pipeline.renew()?;
+        crowd.enter(at, pipeline)?;
+    }
+    pipeline.push(slots)?;
+    crowd.watch(at, pipeline)
+}
+
+impl Crowd {
+    fn of(each: &[Pipeline]) -> Outcome<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|error| each[0].lost(error.into()))?;
+        let events = Vec::with_capacity(each.len());
+        let mut crowd = Self { epoll, events, sending: vec![false; each.len()], looked: Instant::now() };
+        (0..).zip(each).try_for_each(|(at, pipeline)| crowd.enter(at, pipeline))?;
+        Ok(crowd)
+    }
+
+    /// Asks which have something, without waiting.
+    fn look(&mut self) -> std::io::Result<()> {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&at_once)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn enter(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {
+        self.sending[at] = false;
+        let data = EventData::new_u64(at as u64);
+        let added = epoll::add(&self.epoll, pipeline.socket(), data, EventFlags::IN);
+        added.map_err(|error| pipeline.lost(error.into()))
+    }
+
+    /// Whoever else holds the socket open would keep it in here.
+    fn forget(&self, pipeline: &Pipeline) {
+        let _ = epoll::delete(&self.epoll, pipeline.socket());
+    }
+
+    /// Watches for room to send where something is to be sent, and else not.
+    fn watch(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {
+        let sends = pipeline.sends();
+        if self.sending[at] == sends {
+            return Ok(());
+        }
+        self.sending[at] = sends;
+        let flags = if sends { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+        let changed = epoll::modify(&self.epoll, pipeline.socket(), EventData::new_u64(at as u64), flags);
+        changed.map_err(|error| pipeline.lost(error.into()))
+    }
+}
