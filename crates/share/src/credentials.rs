@@ -59,8 +59,11 @@ pub enum CredentialsError {
         mode: u32,
     },
     /// A line of the file is no setting.
-    #[error("--credentials {}: line {line} is no setting that is known here; write username=, password=, domain=, or those of a \
-         profile of AWS", path.display())]
+    #[error(
+        "--credentials {}: line {line} is no setting that is known here; write username=, password= or domain=, or for S3 \
+         those of a profile",
+        path.display()
+    )]
     Line {
         /// The file.
         path: PathBuf,

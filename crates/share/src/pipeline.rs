@@ -240,7 +240,12 @@ impl Pipeline {
 /// What the system says; a signal is no error.
 pub fn wait(pipelines: &[Pipeline], time: Option<Duration>) -> std::io::Result<()> {
     const MOST: usize = 64;
-    let interest = |pipeline: &Pipeline| if pipeline.sends() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let interest = |pipeline: &Pipeline| match pipeline {
+        // What comes then waits for the next order.
+        Pipeline { in_flight: 0, .. } => PollFlags::empty(),
+        busy if busy.sends() => PollFlags::IN | PollFlags::OUT,
+        _ => PollFlags::IN,
+    };
     // Without an allocation for as many connections as anyone takes.
     let mut few = std::array::from_fn::<_, MOST, _>(|at| {
         let pipeline = &pipelines[at.min(pipelines.len() - 1)];

@@ -1,9 +1,9 @@
 //! Keeps requests in flight on several connections, and looks at those alone that have something to take.
 
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -12,6 +12,8 @@ use crate::protocol::{Done, Order, Outcome, SlotBytes};
 
 /// So many connections are looked at in turn, which takes no further call.
 const FEW: usize = 4;
+/// How many of them are told of with one call.
+const AT_ONCE: usize = 64;
 /// How often silence is looked at where there are more.
 const SILENCE_EVERY: Duration = Duration::from_millis(50);
 
@@ -24,7 +26,8 @@ pub struct Pipelines {
 
 struct Crowd {
     epoll: OwnedFd,
-    events: Vec<Event>,
+    /// Those that have something.
+    ready: Vec<usize>,
     /// Which of them it also watches for room to send.
     sending: Vec<bool>,
     looked: Instant,
@@ -57,7 +60,10 @@ impl Pipelines {
     pub fn push(&mut self, slots: &dyn SlotBytes) -> Outcome<()> {
         let busy = (0..).zip(&mut self.each).filter(|(_, pipeline)| pipeline.in_flight() > 0);
         for (at, pipeline) in busy {
-            push(self.crowd.as_mut(), at, pipeline, slots)?;
+            match &mut self.crowd {
+                None => pipeline.push(slots)?,
+                Some(crowd) => crowd.push(at, pipeline, slots)?,
+            }
         }
         Ok(())
     }
@@ -71,17 +77,12 @@ impl Pipelines {
             let mut busy = self.each.iter_mut().filter(|pipeline| pipeline.in_flight() > 0);
             return busy.try_for_each(|pipeline| pipeline.advance(slots, done));
         };
-        if crowd.events.is_empty() {
-            crowd.look().map_err(|error| self.each[0].lost(error))?;
-        }
-        let mut events = std::mem::take(&mut crowd.events);
-        for event in events.drain(..) {
-            let at = event.data.u64() as usize;
+        crowd.look().map_err(|error| self.each[0].lost(error))?;
+        while let Some(at) = crowd.ready.pop() {
             let pipeline = &mut self.each[at];
             pipeline.take(slots, done)?;
-            push(self.crowd.as_mut(), at, pipeline, slots)?;
+            crowd.push(at, pipeline, slots)?;
         }
-        self.crowd.iter_mut().for_each(|crowd| crowd.events = std::mem::take(&mut events));
         Ok(())
     }
 
@@ -112,23 +113,11 @@ impl Pipelines {
     }
 }
 
-/// Sends what can be sent on one of them, on another connection where the server has ended this one.
-fn push(crowd: Option<&mut Crowd>, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
-    let Some(crowd) = crowd else { return pipeline.push(slots) };
-    if pipeline.is_cut() {
-        crowd.forget(pipeline);
-        pipeline.renew()?;
-        crowd.enter(at, pipeline)?;
-    }
-    pipeline.push(slots)?;
-    crowd.watch(at, pipeline)
-}
-
 impl Crowd {
     fn of(each: &[Pipeline]) -> Outcome<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|error| each[0].lost(error.into()))?;
-        let events = Vec::with_capacity(each.len());
-        let mut crowd = Self { epoll, events, sending: vec![false; each.len()], looked: Instant::now() };
+        let ready = Vec::with_capacity(AT_ONCE);
+        let mut crowd = Self { epoll, ready, sending: vec![false; each.len()], looked: Instant::now() };
         (0..).zip(each).try_for_each(|(at, pipeline)| crowd.enter(at, pipeline))?;
         Ok(crowd)
     }
@@ -136,10 +125,24 @@ impl Crowd {
     /// Asks which have something, without waiting.
     fn look(&mut self) -> std::io::Result<()> {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&at_once)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+        let mut room = [const { MaybeUninit::<Event>::uninit() }; AT_ONCE];
+        match epoll::wait(&self.epoll, &mut room[..], Some(&at_once)) {
+            Ok((events, _)) => self.ready.extend(events.iter().map(|event| event.data.u64() as usize)),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
+        Ok(())
+    }
+
+    /// Sends what can be sent on one of them, on another connection where the server has ended this one.
+    fn push(&mut self, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
+        if pipeline.is_cut() {
+            self.forget(pipeline);
+            pipeline.renew()?;
+            self.enter(at, pipeline)?;
+        }
+        pipeline.push(slots)?;
+        self.watch(at, pipeline)
     }
 
     fn enter(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {

@@ -58,6 +58,11 @@ impl ShareProtocol {
         self == Self::S3
     }
 
+    /// Whether each write makes an object of its own, and what was laid out stays as it is.
+    pub fn writes_objects(self) -> bool {
+        self == Self::S3
+    }
+
     /// Whether what was written is made durable by a request of its own, unless each write already is.
     pub fn has_flush(self) -> bool {
         self != Self::S3

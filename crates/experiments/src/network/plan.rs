@@ -18,14 +18,15 @@ const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind != TargetKind::Share {
-        return Err("it is about shares that halfpower speaks to itself: name smb://server/share or \
-                    nfs://server/export"
+        return Err("it is about shares that halfpower speaks to itself: name smb://server/share, \
+                    nfs://server/export or s3://bucket/prefix"
             .to_string());
     }
     let cell = |direction, bs, iodepth, connections| {
         let options = WorkloadOptions { connections, ..WorkloadOptions::default() };
         Workload { options, ..ask.workload(Pattern::Sequential, direction, bs, iodepth) }
     };
+    let can_turn = ask.capabilities().can("connections");
     let mut cells = Vec::new();
     for direction in Direction::ALL.iter().copied() {
         for (bs, iodepth) in SIZES.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
@@ -40,12 +41,14 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             SHARED_DEPTHS.into_iter().flat_map(|iodepth| CONNECTIONS.map(|connections| (iodepth, connections)))
         {
             // One connection eight deep is measured above.
-            if (iodepth, connections) != (DEPTHS[1], 1) {
+            if (iodepth, connections) != (DEPTHS[1], 1) && (connections == 1 || can_turn.is_ok()) {
                 cells.push(PlannedCell::plain(cell(direction, SHARED, iodepth, connections)));
             }
         }
     }
-    Ok(Plan { cells, missing: missing(ask) })
+    let mut missing = missing(ask);
+    missing.extend(can_turn.err().map(|why| format!("connections are not compared: {why}")));
+    Ok(Plan { cells, missing })
 }
 
 /// What the paper compared and this does not.
@@ -70,9 +73,15 @@ mod tests {
 
     use super::*;
 
+    fn of(kind: TargetKind) -> Capabilities {
+        Capabilities { kind, direct_unit: Some(Bytes(1)), ..Capabilities::default() }
+    }
+
     fn planned(kind: TargetKind) -> Result<Plan, String> {
-        let direct_unit = Some(Bytes(1));
-        let capabilities = Capabilities { kind, direct_unit, ..Capabilities::default() };
+        planned_with(of(kind))
+    }
+
+    fn planned_with(capabilities: Capabilities) -> Result<Plan, String> {
         let environment = Environment { capabilities, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Network], ..Question::about("d") };
         plan(&PlanRequest { question: &question, environment: &environment })
@@ -90,6 +99,15 @@ mod tests {
         workloads.sort();
         workloads.dedup();
         assert_eq!(workloads.len(), plain.len(), "each once");
+    }
+
+    #[test]
+    fn where_depth_counts_connections_they_are_not_turned() {
+        let unavailable = std::iter::once(("connections".to_string(), "depth counts them".to_string())).collect();
+        let capabilities = Capabilities { unavailable, ..of(TargetKind::Share) };
+        let Plan { cells, missing } = planned_with(capabilities).unwrap();
+        assert!(cells.iter().all(|cell| cell.workload.options.connections == 1) && !cells.is_empty());
+        assert!(missing.iter().any(|why| why.contains("depth counts them")), "{missing:?}");
     }
 
     #[test]

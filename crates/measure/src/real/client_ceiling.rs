@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{EngineError, EngineSettings, ShareLane, open_share};
-use halfpower_share::Rehearsal;
+use halfpower_share::{Purpose, Rehearsal};
 use halfpower_spec::{Bytes, Direction, Nanos, Rw, ShareProtocol, Workload};
 
 use crate::offsets::Offsets;
@@ -53,7 +53,8 @@ fn measure(
 ) -> Result<f64, EngineError> {
     let Workload { rw, bs, iodepth: depth, issuing, .. } = *workload;
     let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
-    let lane = ShareLane { share: server, protocol, connections, writes: rw.writes(), durable: false, ledger: None };
+    let (writes, purpose) = (rw.writes(), Purpose::Measure);
+    let lane = ShareLane { share: server, protocol, connections, writes, durable: false, purpose, ledger: None };
     let mut opened = open_share(lane, settings)?;
     let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
     let mut best = f64::INFINITY;
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_request_is_measured_once_and_larger_ones_take_longer() {
-        for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs] {
+        for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs, ShareProtocol::S3] {
             for rw in [Rw::Read, Rw::Randwrite] {
                 let mut ceilings = ClientCeilings::default();
                 let of = |bs, iodepth| Workload { rw, bs: Bytes(bs), iodepth, ..Workload::default() };
