@@ -74,6 +74,26 @@ pub fn settled(target: Target, settings: &[String]) -> Result<Target, ParseError
     settings.iter().try_fold(target, |target, setting| target.with(setting))
 }
 
+/// The target with the server that `--endpoint` names, or else the environment, where it is a bucket that names none.
+///
+/// # Errors
+/// Where `--endpoint` is given and the target is no bucket, or the environment names what is no server.
+pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, ParseError> {
+    match (target, endpoint) {
+        (Target::Share(address), Some(endpoint)) if address.protocol == ShareProtocol::S3 => {
+            Ok(Target::Share(ShareAddress { endpoint: Some(endpoint.clone()), ..address }))
+        }
+        (Target::Share(address), None) if address.protocol == ShareProtocol::S3 && address.endpoint.is_none() => {
+            Ok(Target::Share(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address }))
+        }
+        (_, Some(endpoint)) => {
+            let message = "--endpoint is the server of a bucket, s3://bucket/prefix, and the target is none: leave it out";
+            Err(ParseError::new(&endpoint.to_string(), 0, message))
+        }
+        (target, None) => Ok(target),
+    }
+}
+
 /// A time that is microseconds where it has no unit.
 pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {

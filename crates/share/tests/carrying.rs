@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, SlotBytes, wait};
+use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, Purpose, SlotBytes, wait};
 
 /// Longest that is waited before silence is looked at.
 const STEP: Duration = Duration::from_millis(2);
@@ -41,5 +41,5 @@ pub fn orders(op: Op, count: u32, length: u32, from: u64) -> Vec<Order> {
 }
 
 pub fn lane(durable: bool, slots: u32, slot_bytes: u32) -> LaneOptions {
-    LaneOptions { durable, slots, slot_bytes }
+    LaneOptions { durable, slots, slot_bytes, purpose: Purpose::Measure }
 }
