@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, Switch, Target,
+    Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, Switch, Target,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, ParseError, Several, Target, VolumeLayout};
+use halfpower_spec::{
+    Bytes, Endpoint, EngineName, Experiment, Nanos, ParseError, Several, ShareAddress, ShareProtocol, Target,
+    VolumeLayout,
+};
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
@@ -87,7 +90,8 @@ pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, Pa
             Ok(Target::Share(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address }))
         }
         (_, Some(endpoint)) => {
-            let message = "--endpoint is the server of a bucket, s3://bucket/prefix, and the target is none: leave it out";
+            let message =
+                "--endpoint is the server of a bucket, s3://bucket/prefix, and the target is none: leave it out";
             Err(ParseError::new(&endpoint.to_string(), 0, message))
         }
         (target, None) => Ok(target),

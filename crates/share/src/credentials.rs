@@ -124,7 +124,10 @@ impl Credentials {
         let password = variable(PASSWORD);
         let has_password = password.is_some();
         let of = |name| variable(name).unwrap_or_default();
-        (Self { user: of(USER), password: password.unwrap_or_default(), domain: of(DOMAIN), ..Self::default() }, has_password)
+        (
+            Self { user: of(USER), password: password.unwrap_or_default(), domain: of(DOMAIN), ..Self::default() },
+            has_password,
+        )
     }
 
     /// What a file as for `mount.cifs` says, and whether there was a password.

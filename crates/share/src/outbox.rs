@@ -63,16 +63,8 @@ impl Outbox {
         let mark = protocol.mark(length).map(u32::to_be_bytes);
         let from = if mark.is_some() { 0 } else { MARK_BYTES };
         let head_bytes = MARK_BYTES + written - from;
-        let mut sending = Sending {
-            slot: order.slot,
-            place,
-            from,
-            head: head_bytes,
-            payload,
-            padding,
-            sent: 0,
-            sealed: Vec::new(),
-        };
+        let mut sending =
+            Sending { slot: order.slot, place, from, head: head_bytes, payload, padding, sent: 0, sealed: Vec::new() };
         if let Some(seal) = protocol.seal() {
             let mut message = Vec::with_capacity(MARK_BYTES + length + 64);
             message.extend_from_slice(&head[MARK_BYTES..MARK_BYTES + written]);

@@ -82,7 +82,12 @@ fn answers(
 }
 
 /// The same of HTTP, whose answers say themselves how long they are.
-fn texts(mut server: TcpStream, mut client: &TcpStream, mut chance: Chance, garbled: &AtomicU64) -> std::io::Result<()> {
+fn texts(
+    mut server: TcpStream,
+    mut client: &TcpStream,
+    mut chance: Chance,
+    garbled: &AtomicU64,
+) -> std::io::Result<()> {
     let sound = chance.next(16);
     for number in 0.. {
         let mut message = Vec::new();

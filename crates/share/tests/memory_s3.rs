@@ -119,7 +119,8 @@ impl MemoryS3 {
                 }
                 _ => {}
             }
-            let refused = mood == Mood::SlowDown && is_data && number.is_multiple_of(2) && !asked.query.contains("part");
+            let refused =
+                mood == Mood::SlowDown && is_data && number.is_multiple_of(2) && !asked.query.contains("part");
             let Answer { status, mut fields, body } = match () {
                 () if refused => refuse(503, "SlowDown"),
                 () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
@@ -166,7 +167,10 @@ impl MemoryS3 {
             "POST" if query.contains_key("uploads") => {
                 let id = format!("up/load+{}", store.uploads.len());
                 store.uploads.insert(id.clone(), BTreeMap::new());
-                answer(200, format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
+                answer(
+                    200,
+                    format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"),
+                )
             }
             "POST" if query.contains_key("delete") => {
                 let text = String::from_utf8_lossy(&asked.body);

@@ -24,9 +24,9 @@ mod workload;
 mod workload_options;
 
 pub use authority::without_password;
-pub use endpoint::Endpoint;
 pub use axis::{bytes_axis, count_axis, list};
 pub use block_sizes::BlockSizes;
+pub use endpoint::Endpoint;
 pub use error::{ParseError, escaped};
 pub use faults::Faults;
 pub use hosts::{HostFiles, HostLayout, Hosts};

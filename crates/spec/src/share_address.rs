@@ -149,7 +149,9 @@ impl ShareAddress {
         }
         let path: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
         match protocol {
-            ShareProtocol::Smb if path.is_empty() => return wrong(text.len(), "name a share, such as smb://server/share"),
+            ShareProtocol::Smb if path.is_empty() => {
+                return wrong(text.len(), "name a share, such as smb://server/share");
+            }
             ShareProtocol::Nfs if path.is_empty() => {
                 return wrong(text.len(), "name an export, such as nfs://server/srv/data");
             }

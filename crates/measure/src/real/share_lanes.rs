@@ -83,7 +83,8 @@ impl ReachedShare<'_> {
         let lane = |(at, thread): (u32, Option<u32>)| {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
-            let opened = apply_options::open_on(cpu, || self.open_lane(workload, Purpose::Measure, run.seed.rotate_left(at)))?;
+            let opened =
+                apply_options::open_on(cpu, || self.open_lane(workload, Purpose::Measure, run.seed.rotate_left(at)))?;
             let range = range(workload, &used, thread);
             Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once: false, role, cpu })
         };

@@ -127,7 +127,11 @@ impl Protocol for NfsRequests {
 
     fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
         Frame::marked(there, |mark| {
-            if mark & LAST == 0 { Err("an answer in several fragments".to_string()) } else { Ok((mark & !LAST) as usize) }
+            if mark & LAST == 0 {
+                Err("an answer in several fragments".to_string())
+            } else {
+                Ok((mark & !LAST) as usize)
+            }
         })
     }
 

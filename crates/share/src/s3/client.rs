@@ -117,7 +117,8 @@ impl Client {
             request += &format!("Content-Length: {}\r\n", body.len());
         }
         if !body.is_empty() {
-            request += &format!("Content-Type: application/xml\r\nContent-MD5: {}\r\n", STANDARD.encode(Md5::digest(body)));
+            request +=
+                &format!("Content-Type: application/xml\r\nContent-MD5: {}\r\n", STANDARD.encode(Md5::digest(body)));
         }
         let mut request = request.into_bytes();
         request.extend_from_slice(self.signer.fields(method, path.as_bytes(), query.as_bytes()));

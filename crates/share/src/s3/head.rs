@@ -58,7 +58,8 @@ impl<'a> Head<'a> {
             } else if is("transfer-encoding") && value.to_ascii_lowercase().ends_with("chunked") {
                 head.body = Body::Chunks;
             } else if is("connection") {
-                head.closes = value.eq_ignore_ascii_case("close") || head.closes && !value.eq_ignore_ascii_case("keep-alive");
+                head.closes =
+                    value.eq_ignore_ascii_case("close") || head.closes && !value.eq_ignore_ascii_case("keep-alive");
             } else if is("etag") {
                 head.etag = Some(value);
             } else if is("x-amz-bucket-region") {

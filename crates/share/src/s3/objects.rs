@@ -126,7 +126,10 @@ impl S3Share {
         let signed = if !self.signs() {
             "requests are anonymous".to_string()
         } else {
-            format!("requests are signed (Version 4, region {}), what they carry is not hashed", self.credentials.region)
+            format!(
+                "requests are signed (Version 4, region {}), what they carry is not hashed",
+                self.credentials.region
+            )
         };
         format!(
             "S3 at {authority} over {over}; {signed}; each request in flight has a connection of its own, so depth counts \
@@ -232,11 +235,14 @@ impl S3File {
             let ours: Vec<String> = found.into_iter().filter(|key| key.starts_with(&self.folder)).collect();
             match ours.first() {
                 None => return Ok(()),
-                Some(again) if *again == first => return Err(state.client.peer.refused("what was removed is still there")),
+                Some(again) if *again == first => {
+                    return Err(state.client.peer.refused("what was removed is still there"));
+                }
                 Some(another) => first.clone_from(another),
             }
             let body = deletion(&ours);
-            let reply = state.client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
+            let reply =
+                state.client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
             if !reply.is_well() || text_of(&reply.body, "Code").is_some() {
                 ours.iter().try_for_each(|key| delete(&mut state.client, key))?;
             }

@@ -22,7 +22,8 @@ pub(crate) fn refusal(client: &Client, reply: &Reply, to: &str) -> ShareError {
 fn sentence(client: &Client, reply: &Reply, code: &str, to: &str) -> String {
     match (code, reply.status) {
         ("InvalidAccessKeyId", _) => {
-            "the server does not know the access key; look at AWS_ACCESS_KEY_ID, the profile or --credentials".to_string()
+            "the server does not know the access key; look at AWS_ACCESS_KEY_ID, the profile or --credentials"
+                .to_string()
         }
         ("SignatureDoesNotMatch", _) => {
             "the secret key is not that of the access key; look at AWS_SECRET_ACCESS_KEY, the profile or --credentials"
@@ -35,8 +36,10 @@ fn sentence(client: &Client, reply: &Reply, code: &str, to: &str) -> String {
         ("NoSuchBucket", _) | ("", 404) => {
             format!("there is no bucket {}; name one that there is, or make it", client.site.bucket)
         }
-        ("AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException", _) | ("", 301) => {
-            let region = text_of(&reply.body, "Region").or_else(|| reply.region.clone()).filter(|region| is_code(region));
+        ("AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException", _)
+        | ("", 301) => {
+            let region =
+                text_of(&reply.body, "Region").or_else(|| reply.region.clone()).filter(|region| is_code(region));
             let named = region.map_or("its region".to_string(), |region| region);
             format!("the bucket is in another region; set AWS_REGION to {named}")
         }
@@ -62,5 +65,6 @@ fn sentence(client: &Client, reply: &Reply, code: &str, to: &str) -> String {
 
 /// Whether it may be repeated: a word, and nothing that an answer could smuggle in.
 fn is_code(word: &str) -> bool {
-    (1..=MOST_CODE).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
+    (1..=MOST_CODE).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte))
 }

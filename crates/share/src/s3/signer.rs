@@ -213,14 +213,9 @@ fn date(second: u64) -> [u8; 16] {
             number /= 10;
         }
     };
-    for (at, count, number) in [
-        (0, 4, year),
-        (4, 2, month),
-        (6, 2, day),
-        (9, 2, rest / 3600),
-        (11, 2, rest / 60 % 60),
-        (13, 2, rest % 60),
-    ] {
+    for (at, count, number) in
+        [(0, 4, year), (4, 2, month), (6, 2, day), (9, 2, rest / 3600), (11, 2, rest / 60 % 60), (13, 2, rest % 60)]
+    {
         put(at, count, number);
     }
     text
@@ -258,7 +253,9 @@ mod tests {
         let put = signed(signer.fields_at(1_780_000_000, "PUT", b"/lab/a%20b/7", b"partNumber=2&uploadId=x%2By"));
         assert_eq!(put, EXPECTED[0]);
         let get = text(signer.fields_at(1_780_000_000, "GET", b"/lab/file", b""));
-        assert!(get.contains("x-amz-date: 20260528T202640Z\r\n") && get.contains("/20260528/eu-west-2/s3/aws4_request"));
+        assert!(
+            get.contains("x-amz-date: 20260528T202640Z\r\n") && get.contains("/20260528/eu-west-2/s3/aws4_request")
+        );
         assert!(get.ends_with("\r\n\r\n") && get.len() == signer.bytes() - 2);
         assert_eq!(signed(get.as_bytes()), EXPECTED[1]);
         let mut signer = Signer::new(&Credentials { token: "to/ken+==".to_string(), ..credentials }, "b.example.org");
