@@ -167,7 +167,7 @@ impl S3File {
                 upload.part_bytes = part_bytes;
                 return Ok(part_bytes);
             }
-            _ => self.abort(&mut state),
+            _ => self.abort(&mut state)?,
         }
         drop(state);
         self.begin(part_bytes)?;
@@ -213,11 +213,14 @@ impl S3File {
     }
 
     /// Gives up what was uploaded and made no object.
-    fn abort(&self, state: &mut State) {
-        if let Some(Upload { id, .. }) = state.upload.take() {
-            let query = format!("uploadId={id}");
-            let _ = state.client.ask(Asking { method: "DELETE", key: &self.key(), query: &query, body: b"" });
+    fn abort(&self, state: &mut State) -> Outcome<()> {
+        let Some(Upload { id, .. }) = state.upload.take() else { return Ok(()) };
+        let query = format!("uploadId={id}");
+        let reply = state.client.ask(Asking { method: "DELETE", key: &self.key(), query: &query, body: b"" })?;
+        if reply.is_well() || reply.status == 404 {
+            return Ok(());
         }
+        Err(refusal(&state.client, &reply, "the parts that were uploaded cannot be given up"))
     }
 
     /// Removes everything under our own folder.
@@ -259,11 +262,10 @@ impl Drop for S3File {
     fn drop(&mut self) {
         let mut state = self.state();
         state.client.peer.timeout = state.client.peer.timeout.min(REMOVAL);
-        self.abort(&mut state);
-        if !state.has_object && !state.has_lanes {
-            return;
-        }
-        if let Err(error) = self.remove(&mut state) {
+        let aborted = self.abort(&mut state);
+        let has_objects = state.has_object || state.has_lanes;
+        let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };
+        for error in [aborted, removed].into_iter().filter_map(Result::err) {
             let (bucket, folder) = (&self.site.bucket, &self.folder);
             eprintln!("halfpower: {error}; remove what begins with {folder} from the bucket {bucket}");
         }
