@@ -30,6 +30,7 @@ mod page;
 mod places;
 mod plan;
 mod program;
+mod real_s3;
 mod reproduction_page;
 mod schema;
 mod shares;
