@@ -190,6 +190,25 @@ fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
 }
 
 #[test]
+fn a_run_of_a_bucket_that_is_interrupted_leaves_nothing() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder.path()).args(["run", "s3://bucket", "--size", "16MiB", "--rw", "write", "--bs", "4k"]);
+    command.args(["--runtime", "600s", "--endpoint", &server.endpoint()]).stdout(std::process::Stdio::null());
+    command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env("HOME", folder.path());
+    let mut child = command.env_remove("AWS_SESSION_TOKEN").spawn().unwrap();
+    let writes = || server.store.lock().unwrap().objects.keys().filter(|key| key.contains("/blocks/")).count();
+    while writes() < 10 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    child.wait().unwrap();
+    let store = server.store.lock().unwrap();
+    assert!(store.objects.is_empty() && store.uploads.is_empty(), "{} are left", store.objects.len());
+}
+
+#[test]
 fn a_study_of_a_bucket_belongs_to_its_server_and_holds_no_key() {
     let server = MemoryS3::start();
     let folder = tempfile::tempdir().unwrap();

@@ -75,7 +75,7 @@ impl Client {
     /// # Errors
     /// Where the connection is lost or the answer is none.
     pub fn ask(&mut self, asking: Asking<'_>) -> Outcome<Reply> {
-        let mut pause = PAUSE;
+        let mut pause = PAUSE.min(self.peer.timeout / 10);
         for _ in 1..TRIES {
             let reply = self.ask_once(asking)?;
             if !matches!(reply.status, 429 | 500 | 502 | 503) {
