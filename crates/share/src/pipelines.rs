@@ -138,6 +138,9 @@ impl Crowd {
     fn push(&mut self, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
         if pipeline.is_cut() {
             self.forget(pipeline);
+            if pipeline.in_flight() == 0 {
+                return Ok(());
+            }
             pipeline.renew()?;
             self.enter(at, pipeline)?;
         }

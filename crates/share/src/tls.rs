@@ -38,7 +38,9 @@ fn over_by(channel: Channel, host: &str, config: Arc<ClientConfig>) -> Outcome<C
     let Channel { stream, peer } = channel;
     let Wire::Plain(mut stream) = stream else { unreachable!("a connection is new") };
     let untrusted = |what: String| {
-        peer.refused(format!("{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"))
+        peer.refused(format!(
+            "{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"
+        ))
     };
     let name = ServerName::try_from(host.to_string()).map_err(|error| untrusted(error.to_string()))?;
     let mut session = ClientConnection::new(config, name).map_err(|error| untrusted(error.to_string()))?;
