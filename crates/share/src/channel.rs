@@ -50,6 +50,14 @@ impl Peer {
         ShareError::Lost { address: self.address.to_string(), error }
     }
 
+    /// What an error of a connection says on which is waited.
+    pub fn failed(&self, error: std::io::Error) -> ShareError {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.silent(self.timeout),
+            _ => self.lost(error),
+        }
+    }
+
     /// A connection to this port of the server, from a port below 1024 where that is wanted and allowed.
     ///
     /// # Errors
@@ -146,9 +154,6 @@ impl Channel {
 
     /// What an error of the connection says.
     pub fn failed(&self, error: std::io::Error) -> ShareError {
-        match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.peer.silent(self.peer.timeout),
-            _ => self.peer.lost(error),
-        }
+        self.peer.failed(error)
     }
 }

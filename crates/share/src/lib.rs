@@ -20,6 +20,7 @@ mod protocol;
 mod rehearsal;
 mod s3;
 mod share;
+mod sign_in;
 mod smb;
 #[cfg(feature = "s3")]
 mod tls;

@@ -8,12 +8,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
-use crate::channel::Channel;
-use crate::protocol::Outcome;
-use crate::wire::Wire;
-
 /// Names a file of certificates that are trusted in place of the machine's.
-const BUNDLE: &str = "AWS_CA_BUNDLE";
+pub(crate) const BUNDLE: &str = "AWS_CA_BUNDLE";
 
 /// One side of TLS over a connection.
 #[derive(Debug)]
@@ -22,39 +18,14 @@ pub(crate) struct TlsWire {
     stream: TcpStream,
 }
 
-/// The same connection, over TLS to a server of this name.
-///
-/// # Errors
-/// Where the server is not who it should be, or speaks no TLS.
-pub(crate) fn over(channel: Channel, host: &str) -> Outcome<Channel> {
-    static CONFIG: OnceLock<std::result::Result<Arc<ClientConfig>, String>> = OnceLock::new();
-    match CONFIG.get_or_init(|| trusted().and_then(config)) {
-        Ok(config) => over_by(channel, host, Arc::clone(config)),
-        Err(what) => Err(channel.peer.refused(what.as_str())),
-    }
-}
-
-fn over_by(channel: Channel, host: &str, config: Arc<ClientConfig>) -> Outcome<Channel> {
-    let Channel { stream, peer } = channel;
-    let Wire::Plain(mut stream) = stream else { unreachable!("a connection is new") };
-    let untrusted = |what: String| {
-        peer.refused(format!(
-            "{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"
-        ))
-    };
-    let name = ServerName::try_from(host.to_string()).map_err(|error| untrusted(error.to_string()))?;
-    let mut session = ClientConnection::new(config, name).map_err(|error| untrusted(error.to_string()))?;
-    while session.is_handshaking() {
-        if let Err(error) = session.complete_io(&mut stream) {
-            let channel = Channel { stream: Wire::Plain(stream), peer: peer.clone() };
-            return Err(if error.kind() == ErrorKind::InvalidData {
-                untrusted(error.to_string())
-            } else {
-                channel.failed(error)
-            });
-        }
-    }
-    Ok(Channel { stream: Wire::Tls(Box::new(TlsWire { session, stream })), peer })
+/// Why a connection carries no TLS.
+pub(crate) enum Refusal {
+    /// The server is not trusted, or speaks another protocol; in a few words.
+    Untrusted(String),
+    /// Nothing here is trusted; a sentence.
+    NoTrust(String),
+    /// The connection failed.
+    Failed(std::io::Error),
 }
 
 /// What is trusted: the certificates of the file that the environment names, else the machine's (SSL_CERT_FILE).
@@ -84,6 +55,25 @@ fn config(roots: RootCertStore) -> std::result::Result<Arc<ClientConfig>, String
 }
 
 impl TlsWire {
+    /// TLS over a connection to a server of this name.
+    ///
+    /// # Errors
+    /// Where the server is not who it should be, or speaks no TLS.
+    pub fn over(mut stream: TcpStream, host: &str) -> std::result::Result<Self, Refusal> {
+        static CONFIG: OnceLock<std::result::Result<Arc<ClientConfig>, String>> = OnceLock::new();
+        let config = CONFIG.get_or_init(|| trusted().and_then(config)).clone().map_err(Refusal::NoTrust)?;
+        let untrusted = |error: &dyn std::fmt::Display| Refusal::Untrusted(error.to_string());
+        let name = ServerName::try_from(host.to_string()).map_err(|error| untrusted(&error))?;
+        let mut session = ClientConnection::new(config, name).map_err(|error| untrusted(&error))?;
+        while session.is_handshaking() {
+            session.complete_io(&mut stream).map_err(|error| match error.kind() {
+                ErrorKind::InvalidData => untrusted(&error),
+                _ => Refusal::Failed(error),
+            })?;
+        }
+        Ok(Self { session, stream })
+    }
+
     pub fn tcp(&self) -> &TcpStream {
         &self.stream
     }

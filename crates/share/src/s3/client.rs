@@ -139,11 +139,34 @@ pub(crate) fn connect(site: &Site, peer: &Peer) -> Outcome<Channel> {
         return Ok(channel);
     }
     #[cfg(feature = "s3")]
-    return crate::tls::over(channel, &site.host);
+    return over_tls(channel, &site.host);
     #[cfg(not(feature = "s3"))]
     Err(peer.refused(
         "this halfpower speaks S3 over http:// alone; for https:// build it with `cargo build --release --features s3`",
     ))
+}
+
+/// The same connection, over TLS.
+#[cfg(feature = "s3")]
+fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
+    use crate::tls::{BUNDLE, Refusal, TlsWire};
+    use crate::wire::Wire;
+
+    let Channel { stream, peer } = channel;
+    let refused = |refusal| {
+        match refusal {
+        Refusal::Untrusted(what) => peer.refused(format!(
+            "{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"
+        )),
+        Refusal::NoTrust(what) => peer.refused(what),
+        Refusal::Failed(error) => peer.failed(error),
+    }
+    };
+    let stream = match stream {
+        Wire::Plain(stream) => Wire::Tls(Box::new(TlsWire::over(stream, host).map_err(refused)?)),
+        tls @ Wire::Tls(_) => tls,
+    };
+    Ok(Channel { stream, peer })
 }
 
 /// One whole answer.

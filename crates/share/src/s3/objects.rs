@@ -8,7 +8,7 @@ use halfpower_spec::ShareAddress;
 use super::client::{Asking, Client, Reply, connect};
 use super::listing::{completion, deletion, keys, text_of};
 use super::refusal::refusal;
-use super::requests::{Objects, S3Requests};
+use super::requests::{Objects, S3Requests, Upload};
 use super::site::{Site, encoded};
 use crate::channel::Peer;
 use crate::credentials::Credentials;
@@ -47,17 +47,6 @@ struct State {
     /// Whether the object that is read was made, and whether requests may have made others.
     has_object: bool,
     has_lanes: bool,
-}
-
-/// An upload in parts.
-#[derive(Clone)]
-pub(crate) struct Upload {
-    /// Its name at the server, as a query has it.
-    pub id: String,
-    /// Bytes of each part but the last.
-    pub part_bytes: u64,
-    /// The marks of its parts, as the server has given them.
-    pub etags: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl S3Share {

@@ -1,10 +1,9 @@
 //! Writes GET and PUT, and reads their answers: one request at a time on a connection, as HTTP/1.1 has it.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::client::connect;
 use super::head::{Body, Head, MOST_HEAD};
-use super::objects::Upload;
 use super::signer::Signer;
 use super::site::Site;
 use crate::channel::{Channel, Peer};
@@ -23,6 +22,17 @@ pub(crate) enum Objects {
     Blocks,
     /// Writes are parts of an upload.
     Parts(Upload),
+}
+
+/// An upload in parts.
+#[derive(Clone)]
+pub(crate) struct Upload {
+    /// Its name at the server, as a query has it.
+    pub id: String,
+    /// Bytes of each part but the last.
+    pub part_bytes: u64,
+    /// The marks of its parts, as the server has given them.
+    pub etags: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 /// S3's side of a pipeline.
