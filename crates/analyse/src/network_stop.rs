@@ -18,6 +18,7 @@ pub(crate) fn at_client(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let protocol = match cell.engine {
         EngineName::Smb => "SMB",
         EngineName::Nfs => "NFS",
+        EngineName::S3 => "S3",
         _ => return None,
     };
     let level = LevelId::named(&format!("our {protocol} client"), None);

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, ShareAddress, Switch, Target,
+    Bytes, Cache, Direction, Endpoint, EngineName, Experiment, Issuing, Nanos, ParseError, Rate, ShareAddress, Switch,
+    Target,
 };
 
 use crate::cache_args::{FioCacheArgs, cache};
 use crate::compare_args::{COMPARE_EXAMPLES, CompareArgs};
 use crate::measuring_args::CommonArgs;
 use crate::run_args::RunArgs;
-use crate::values::{experiments, listed, one_target, parse, price, settled, share, target_words};
+use crate::values::{experiments, listed, one_target, parse, price, reached, settled, share, target_words};
 
 /// What values look like, for the end of a help text.
 pub const VALUES: &str = "Values:
@@ -217,7 +218,7 @@ pub struct PlanArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Question")]
 pub struct QuestionArgs {
-    /// Folder, file, block device, share (smb://... or nfs://...) or simulated target (sim:...); several paths are measured at once [default: .]
+    /// Folder, file, block device, share (smb://..., nfs://... or s3://...) or simulated target (sim:...); several paths are measured at once [default: .]
     #[arg(value_name = "TARGET", help_heading = "Arguments", num_args = 0.., value_parser = target_words())]
     pub targets: Vec<Target>,
     #[arg(long, value_parser = experiments)]
@@ -284,15 +285,18 @@ pub struct MemoryArgs {
 
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Folder, file, block device, several of them, share (smb://... or nfs://...) or simulated target (sim:...)
+    /// Folder, file, block device, several of them, share (smb://..., nfs://... or s3://...) or simulated target (sim:...)
     #[arg(default_value = ".", value_parser = target_words())]
     pub target: Target,
     /// Set the device's peak advertised performance, from its data sheet
     #[arg(long, value_parser = parse::<Rate>)]
     pub peak: Option<Rate>,
-    /// Read user, password and domain of an SMB server from this file, whose mode must be 0600
+    /// Read user, password and domain of an SMB server, or the keys of S3, from this file, whose mode must be 0600
     #[arg(long, value_name = "FILE")]
     pub credentials: Option<PathBuf>,
+    /// Ask this server for the bucket of s3://BUCKET/PREFIX, such as http://server:9000
+    #[arg(long, value_name = "URL", value_parser = parse::<Endpoint>)]
+    pub endpoint: Option<Endpoint>,
     /// Print JSON only
     #[arg(long)]
     pub json: bool,
@@ -422,6 +426,6 @@ impl QuestionArgs {
     /// # Errors
     /// Where a setting cannot be, or several targets do not go together.
     pub fn target(&self) -> Result<Target, ParseError> {
-        settled(one_target(&self.targets)?, &self.common.set)
+        reached(settled(one_target(&self.targets)?, &self.common.set)?, self.common.endpoint.as_ref())
     }
 }

@@ -140,7 +140,7 @@ impl Asked<'_> {
         match &self.target {
             Target::Path(path) => halfpower_probe::link_to_path(&root, path),
             Target::Share(address) => {
-                let found = (address.host.as_str(), address.reached_port()).to_socket_addrs();
+                let found = address.server()?.to_socket_addrs();
                 halfpower_probe::link_to(&root, found.ok()?.next()?.ip())
             }
             _ => None,

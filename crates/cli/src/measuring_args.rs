@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use halfpower_spec::{Bytes, EngineName, HostFiles, HostLayout, IoMem, Nanos, Sealing};
+use halfpower_spec::{Bytes, Endpoint, EngineName, HostFiles, HostLayout, IoMem, Nanos, Sealing};
 
 use crate::values::{engines_of_storage, far_end, listed, one_size, parse};
 
@@ -21,7 +21,7 @@ pub struct CommonArgs {
     #[arg(short, long, visible_alias = "numjobs")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024), default_value_t = 1)]
     pub threads: u32,
-    /// Share the requests of each thread out to this many connections to a file server
+    /// Share the requests of each thread out to this many connections to a file server, smb:// or nfs://
     #[arg(hide_short_help = true, long, value_parser = clap::value_parser!(u32).range(1..=64), default_value_t = 1)]
     pub connections: u32,
     /// Sign or encrypt what goes to a file server: as-asked (what the server asks for), signed, encrypted (SMB alone)
@@ -54,12 +54,20 @@ pub struct CommonArgs {
     /// long at any time [default: 30s]
     #[arg(long, value_parser = parse::<Nanos>)]
     pub timeout: Option<Nanos>,
-    /// Read user, password and domain of an SMB server from this file, as mount.cifs takes it; its mode must be 0600
+    /// Read user, password and domain of an SMB server from this file, as mount.cifs takes it, or the keys of S3, as a
+    /// profile has them; its mode must be 0600
     ///
     /// Without it they come from HALFPOWER_SMB_USER, HALFPOWER_SMB_PASSWORD and HALFPOWER_SMB_DOMAIN, and the password else
-    /// from a question on the terminal. Without a user, a guest signs in.
+    /// from a question on the terminal; without a user, a guest signs in. Those of S3 come from AWS_ACCESS_KEY_ID,
+    /// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the profile AWS_PROFILE; without any, requests are anonymous.
     #[arg(long, value_name = "FILE")]
     pub credentials: Option<PathBuf>,
+    /// Ask this server for the bucket of s3://BUCKET/PREFIX, such as http://server:9000
+    ///
+    /// Without it AWS_ENDPOINT_URL names it, else it is Amazon's of the region (AWS_REGION). https:// takes a halfpower
+    /// that was built with --features s3.
+    #[arg(long, value_name = "URL", value_parser = parse::<Endpoint>)]
+    pub endpoint: Option<Endpoint>,
     /// Account for the machine that serves the target too: this command starts `halfpower witness` there
     ///
     /// /bin/sh reads the command, so words and quotes are the shell's: --far-end 'ssh server halfpower witness'. It is

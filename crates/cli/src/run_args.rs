@@ -12,7 +12,7 @@ use halfpower_spec::{
 
 use crate::cache_args::{FioCacheArgs, cache};
 use crate::measuring_args::CommonArgs;
-use crate::values::{microseconds, one_count, one_size, one_target, parse, percentile, settled, target_words};
+use crate::values::{microseconds, one_count, one_size, one_target, parse, percentile, reached, settled, target_words};
 
 /// The most requests a second that a rate may ask of a thread.
 const MOST_IOPS: u64 = 1_000_000_000;
@@ -20,7 +20,7 @@ const MOST_IOPS: u64 = 1_000_000_000;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub struct RunArgs {
-    /// Folder, file, block device, share (smb://... or nfs://...), simulated target (sim:...) or null:; several paths are measured at once
+    /// Folder, file, block device, share (smb://..., nfs://... or s3://...), simulated target (sim:...) or null:; several paths are measured at once
     #[arg(value_name = "TARGET", help_heading = "Arguments", required = true, num_args = 1.., value_parser = target_words())]
     pub targets: Vec<Target>,
     /// Set the access pattern: read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite
@@ -212,7 +212,7 @@ impl RunArgs {
     /// # Errors
     /// Where a setting cannot be, or several targets do not go together.
     pub fn target(&self) -> Result<Target, ParseError> {
-        settled(one_target(&self.targets)?, &self.common.set)
+        reached(settled(one_target(&self.targets)?, &self.common.set)?, self.common.endpoint.as_ref())
     }
 
     /// The workload that was asked for.

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use halfpower_spec::{Bytes, EngineName, Experiment, Nanos, ParseError, Several, ShareAddress, Target, VolumeLayout};
+use halfpower_spec::{
+    Bytes, Endpoint, EngineName, Experiment, Nanos, ParseError, Several, ShareAddress, ShareProtocol, Target,
+    VolumeLayout,
+};
 
 pub fn parse<T: std::str::FromStr<Err = ParseError>>(text: &str) -> Result<T, ParseError> {
     text.parse()
@@ -72,6 +75,27 @@ pub fn one_target(targets: &[Target]) -> Result<Target, ParseError> {
 /// A target with settings of `--set`.
 pub fn settled(target: Target, settings: &[String]) -> Result<Target, ParseError> {
     settings.iter().try_fold(target, |target, setting| target.with(setting))
+}
+
+/// The target with the server that `--endpoint` names, or else the environment, where it is a bucket that names none.
+///
+/// # Errors
+/// Where `--endpoint` is given and the target is no bucket, or the environment names what is no server.
+pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, ParseError> {
+    match (target, endpoint) {
+        (Target::Share(address), Some(endpoint)) if address.protocol == ShareProtocol::S3 => {
+            Ok(Target::Share(ShareAddress { endpoint: Some(endpoint.clone()), ..address }))
+        }
+        (Target::Share(address), None) if address.protocol == ShareProtocol::S3 && address.endpoint.is_none() => {
+            Ok(Target::Share(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address }))
+        }
+        (_, Some(endpoint)) => {
+            let message =
+                "--endpoint is the server of a bucket, s3://bucket/prefix, and the target is none: leave it out";
+            Err(ParseError::new(&endpoint.to_string(), 0, message))
+        }
+        (target, None) => Ok(target),
+    }
 }
 
 /// A time that is microseconds where it has no unit.

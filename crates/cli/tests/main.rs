@@ -21,6 +21,8 @@ mod left_behind;
 mod memory;
 #[path = "../../share/tests/memory_nfs.rs"]
 mod memory_nfs;
+#[path = "../../share/tests/memory_s3.rs"]
+mod memory_s3;
 mod open_loop;
 mod other_programs;
 mod outputs;
@@ -28,6 +30,7 @@ mod page;
 mod places;
 mod plan;
 mod program;
+mod real_s3;
 mod reproduction_page;
 mod schema;
 mod shares;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::memory_nfs::{MemoryNfs, Mood};
+use crate::memory_s3::{KEY, MemoryS3, Mood as MoodOfS3, SECRET};
 
 const PASSWORD: &str = "hidden-word-17";
 
@@ -121,4 +122,131 @@ fn a_password_is_shown_nowhere() {
     }
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["credentials"]);
+}
+
+fn s3(folder: &Path, server: &MemoryS3, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder).args(words).args(["--endpoint", &server.endpoint()]).env("HOME", folder);
+    for name in ["AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"] {
+        command.env_remove(name);
+    }
+    command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).output().unwrap()
+}
+
+#[test]
+fn runs_of_a_bucket_read_write_and_verify() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    for words in [
+        &["--rw", "randread", "--bs", "64k", "--iodepth", "8"][..],
+        &["--rw", "write", "--bs", "4k", "--cache", "none", "--iodepth", "3"],
+        &["--rw", "randrw", "--bs", "4k", "--threads", "2"],
+        &["--rw", "randwrite", "--bs", "16k", "--verify", "--iodepth", "6"],
+        &["--rw", "read", "--bs", "64k", "--verify"],
+        &["--rw", "read", "--bs", "4k", "--rate", "1MB/s"],
+    ] {
+        let usual = ["run", "s3://bucket/a%20folder", "--size", "20MiB", "--runtime", "100ms"];
+        let output = s3(folder.path(), &server, &[&usual[..], words].concat());
+        let text = said(&output);
+        assert!(output.status.success() && text.contains("engine s3") && text.contains("errors      none"), "{text}");
+        assert!(!words.contains(&"--verify") || text.contains("no data were wrong") || words[1] == "read", "{text}");
+        assert!(!words.contains(&"8") || text.contains("8 connections"), "{text}");
+    }
+    let store = server.store.lock().unwrap();
+    assert!(store.objects.is_empty() && store.uploads.is_empty(), "nothing is left");
+}
+
+#[test]
+fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| {
+        let usual = ["run", "s3://bucket", "--size", "16MiB", "--runtime", "100ms", "--timeout", "700ms"];
+        s3(folder.path(), &server, &[&usual[..], words].concat())
+    };
+    server.be(MoodOfS3::SlowDown);
+    let text = said(&run(&["--rw", "read", "--bs", "4k"]));
+    assert!(text.contains("EBUSY"), "{text}");
+    for (mood, words) in [
+        (MoodOfS3::Silent, "has not answered"),
+        (MoodOfS3::Gone, "was lost"),
+        (MoodOfS3::Garbage, "no answer of S3"),
+        (MoodOfS3::ReadOnly, "no object may be made there"),
+    ] {
+        server.be(mood);
+        let output = run(&[]);
+        assert!(output.status.code() == Some(2) && said(&output).contains(words), "{mood:?}: {}", said(&output));
+        assert!(!said(&output).contains(SECRET), "{}", said(&output));
+    }
+    server.be(MoodOfS3::Well);
+    for (words, word) in [
+        (&["--connections", "4"][..], "--connections 4"),
+        (&["--fdatasync", "8", "--rw", "write"], "--fdatasync 8"),
+        (&["--cache", "both"], "--cache both"),
+        (&["--rw", "randrw", "--verify"], "--verify"),
+    ] {
+        let output = run(words);
+        assert!(output.status.code() == Some(2) && said(&output).contains(word), "{}", said(&output));
+    }
+    let output = s3(folder.path(), &server, &["run", "null:"]);
+    assert!(output.status.code() == Some(2) && said(&output).contains("--endpoint"), "{}", said(&output));
+}
+
+#[test]
+fn a_run_of_a_bucket_that_is_interrupted_leaves_nothing() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfpower"));
+    command.current_dir(folder.path()).args([
+        "run",
+        &server.address(),
+        "--size",
+        "16MiB",
+        "--rw",
+        "write",
+        "--bs",
+        "4k",
+    ]);
+    command.args(["--runtime", "600s"]).stdout(std::process::Stdio::null());
+    command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET).env("HOME", folder.path());
+    let mut child = command.env_remove("AWS_SESSION_TOKEN").spawn().unwrap();
+    let writes = || server.store.lock().unwrap().objects.keys().filter(|key| key.contains("/blocks/")).count();
+    while writes() < 10 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    child.wait().unwrap();
+    let store = server.store.lock().unwrap();
+    assert!(store.objects.is_empty() && store.uploads.is_empty(), "{} are left", store.objects.len());
+}
+
+#[test]
+fn a_study_of_a_bucket_belongs_to_its_server_and_holds_no_key() {
+    let server = MemoryS3::start();
+    let folder = tempfile::tempdir().unwrap();
+    let study = |words: &[&str]| {
+        let usual = ["study", "s3://bucket/x", "--size", "64MiB", "--budget", "2s", "--bs", "64k", "--iodepth", "1,4"];
+        let more = ["--output", "s.halfpower", "--experiments", "sequential"];
+        s3(folder.path(), &server, &[&usual[..], &more, words].concat())
+    };
+    let output = study(&[]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&study(&[])).contains("was finished"));
+    for name in ["s.halfpower", "s.html"] {
+        let written = fs::read(folder.path().join(name)).unwrap();
+        let holds = |word: &str| written.windows(word.len()).any(|part| part == word.as_bytes());
+        assert!(!holds(SECRET) && !holds(KEY) && holds(&server.endpoint()), "{name}");
+    }
+    let other = MemoryS3::start();
+    let output = s3(
+        folder.path(),
+        &other,
+        &["study", "s3://bucket/x", "--size", "64MiB", "--budget", "2s", "--output", "s.halfpower"],
+    );
+    assert_eq!(output.status.code(), Some(2), "another server is another place: {}", said(&output));
+    let plan = said(&s3(folder.path(), &server, &["plan", "s3://bucket/x", "--budget", "2s", "--size", "64MiB"]));
+    assert!(plan.contains("endpoint=") && plan.contains(&server.endpoint()) && !plan.contains(SECRET), "{plan}");
+    let network = ["plan", "s3://bucket/x", "--experiments", "network", "--size", "64MiB"];
+    let network = said(&s3(folder.path(), &server, &network));
+    assert!(network.contains("halfpower run") && !network.contains("--connections"), "{network}");
 }

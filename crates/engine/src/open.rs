@@ -34,7 +34,7 @@ pub struct Opened {
 const ANOTHER_TOOL_S: &str = "it is another tool's: name one of halfpower's";
 
 /// Why the engines of shares cannot be had for files.
-const OF_A_SHARE: &str = "it belongs to a share, smb://server/share or nfs://server/export";
+const OF_A_SHARE: &str = "it belongs to a share, smb://server/share, nfs://server/export or s3://bucket";
 
 /// Whether io_uring can be used here; if not, why, and what would help.
 ///
@@ -61,7 +61,7 @@ pub fn available(name: EngineName, file: Option<&RunFile>) -> Result<(), String>
         (EngineName::Memory, _) => return Err("it has no requests for storage".to_string()),
         (EngineName::Simulated, _) => return Err("it belongs to a simulated target, sim:...".to_string()),
         (EngineName::Unknown, _) => return Err(ANOTHER_TOOL_S.to_string()),
-        (EngineName::Smb | EngineName::Nfs, _) => return Err(OF_A_SHARE.to_string()),
+        (EngineName::Smb | EngineName::Nfs | EngineName::S3, _) => return Err(OF_A_SHARE.to_string()),
         (EngineName::Auto | EngineName::Null | EngineName::Sync | EngineName::Pool | EngineName::Mmap, _) => Ok(()),
     };
     asked.map_err(reason)
@@ -123,7 +123,7 @@ fn bare(name: EngineName, config: EngineConfig) -> Result<Box<dyn Engine>, Engin
             return Err(refusal(name, "it belongs to a simulated target, sim:...".to_string()));
         }
         EngineName::Unknown => return Err(refusal(name, ANOTHER_TOOL_S.to_string())),
-        EngineName::Smb | EngineName::Nfs => return Err(refusal(name, OF_A_SHARE.to_string())),
+        EngineName::Smb | EngineName::Nfs | EngineName::S3 => return Err(refusal(name, OF_A_SHARE.to_string())),
     })
 }
 

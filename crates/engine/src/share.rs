@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use halfpower_os::{Buffers, Clock};
-use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, PipelineSource, SlotBytes, wait};
+use halfpower_share::{Done, LaneOptions, Op, Order, PipelineSource, Pipelines, Purpose, SlotBytes};
 use halfpower_spec::{EngineName, Nanos, Sealing, ShareProtocol};
 
 use crate::check::Check;
@@ -25,7 +25,7 @@ pub struct ShareLane<'a> {
     pub share: &'a dyn PipelineSource,
     /// The protocol that it speaks.
     pub protocol: ShareProtocol,
-    /// Connections that the slots are shared out to.
+    /// Connections that the slots are shared out to; where a connection carries one request at a time, each slot has one.
     pub connections: u32,
     /// Whether messages are signed or encrypted.
     pub sealing: Sealing,
@@ -33,6 +33,8 @@ pub struct ShareLane<'a> {
     pub writes: bool,
     /// Whether each write is on the server's disk before it is done.
     pub durable: bool,
+    /// What the requests are for.
+    pub purpose: Purpose,
     /// Who remembers what was written; `None` where nobody verifies.
     pub ledger: Option<&'a Arc<Ledger>>,
 }
@@ -61,7 +63,9 @@ pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opene
 /// Requests in flight on connections to one file.
 struct ShareEngine {
     clock: Clock,
-    pipelines: Vec<Pipeline>,
+    pipelines: Pipelines,
+    /// Whether there is a request that makes writes durable.
+    has_flush: bool,
     slots: Slots,
     check: Option<Arc<Check>>,
     serial: u64,
@@ -85,14 +89,15 @@ impl SlotBytes for Slots {
 impl ShareEngine {
     fn new(lane: ShareLane<'_>, config: EngineConfig) -> Result<Self, EngineError> {
         let slots = config.slots;
-        let (durable, slot_bytes, sealing) = (lane.durable, config.slot_bytes as u32, lane.sealing);
-        let options = LaneOptions { durable, slots, slot_bytes, sealing };
-        let connections = lane.connections.clamp(1, slots);
-        let pipelines = (0..connections).map(|_| lane.share.pipeline(options)).collect::<Result<_, _>>()?;
+        let ShareLane { durable, purpose, sealing, .. } = lane;
+        let options = LaneOptions { durable, slots, slot_bytes: config.slot_bytes as u32, purpose, sealing };
+        let connections = if lane.protocol.is_one_at_a_time() { slots } else { lane.connections.clamp(1, slots) };
+        let pipelines = Pipelines::open(lane.share, connections, options)?;
         let buffers = config.buffers().map_err(unavailable(lane.protocol.engine().word()))?;
         Ok(Self {
             clock: Clock::new(),
             pipelines,
+            has_flush: lane.protocol.has_flush(),
             slots: Slots(buffers),
             check: config.check,
             serial: 0,
@@ -103,9 +108,7 @@ impl ShareEngine {
 
     /// Sends and takes what can be, without waiting.
     fn advance(&mut self, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        for pipeline in self.pipelines.iter_mut().filter(|pipeline| pipeline.in_flight() > 0) {
-            pipeline.advance(&mut self.slots, &mut self.ended)?;
-        }
+        self.pipelines.advance(&mut self.slots, &mut self.ended)?;
         for Done { slot, result } in self.ended.drain(..) {
             self.in_flight -= 1;
             let result = match (result, &self.check) {
@@ -118,9 +121,9 @@ impl ShareEngine {
     }
 
     /// Waits until something can go on.
-    fn wait(&self, time: Option<Duration>) -> Result<(), EngineError> {
-        wait(&self.pipelines, time).map_err(|error| EngineError::Call { call: "poll", error })?;
-        Ok(self.pipelines.iter().try_for_each(Pipeline::check_silence)?)
+    fn wait(&mut self, time: Option<Duration>) -> Result<(), EngineError> {
+        self.pipelines.wait(time).map_err(|error| EngineError::Call { call: "poll", error })?;
+        Ok(self.pipelines.check_silence()?)
     }
 }
 
@@ -131,7 +134,6 @@ impl Engine for ShareEngine {
     }
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
-        let connections = self.pipelines.len();
         for request in batch {
             let Request { slot, operation, offset, length } = *request;
             self.serial += 1;
@@ -148,12 +150,14 @@ impl Engine for ShareEngine {
                 }
             }
             self.in_flight += 1;
-            self.pipelines[slot as usize % connections].order(Order { slot, op, offset, length });
+            if op == Op::Flush && !self.has_flush {
+                // Each write was durable when it was answered.
+                self.ended.push(Done { slot, result: Ok(0) });
+                continue;
+            }
+            self.pipelines.order(Order { slot, op, offset, length });
         }
-        for pipeline in self.pipelines.iter_mut().filter(|pipeline| pipeline.in_flight() > 0) {
-            pipeline.push(&self.slots)?;
-        }
-        Ok(())
+        Ok(self.pipelines.push(&self.slots)?)
     }
 
     fn reap(&mut self, least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {

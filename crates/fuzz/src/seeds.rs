@@ -22,6 +22,7 @@ pub(crate) fn targets() -> Vec<Vec<u8>> {
         "mirror:/a,/b",
         "each:/a,/b,/c",
         "smb://server/share",
+        "s3://bucket/a%20b?endpoint=http://server:9000",
         "sim:",
         "sim:fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s,iops=5000,noise=3%,jitter=0.1,correlation=0.5",
         "sim:cpu_fixed=5us,cpu_per_kib=50ns,unseen=25%,cpus=2,size=1GiB,seed=7",

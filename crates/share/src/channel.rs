@@ -1,5 +1,4 @@
-//! Connects to a server and exchanges whole messages, waiting for each; both protocols put a length of four bytes before
-//! them.
+//! Connects to a server and exchanges whole messages, waiting for each.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 
 use crate::error::ShareError;
+use crate::wire::Wire;
 
 /// Longest message that is read whole.
 const MOST_BYTES: usize = 16 << 20;
@@ -29,7 +29,7 @@ pub(crate) struct Peer {
 /// A connection on which one side speaks at a time.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    pub stream: TcpStream,
+    pub stream: Wire,
     pub peer: Peer,
 }
 
@@ -50,6 +50,14 @@ impl Peer {
         ShareError::Lost { address: self.address.to_string(), error }
     }
 
+    /// What an error of a connection says on which is waited.
+    pub fn failed(&self, error: std::io::Error) -> ShareError {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.silent(self.timeout),
+            _ => self.lost(error),
+        }
+    }
+
     /// A connection to this port of the server, from a port below 1024 where that is wanted and allowed.
     ///
     /// # Errors
@@ -62,7 +70,7 @@ impl Peer {
         let mut refusal = std::io::Error::from(ErrorKind::AddrNotAvailable);
         for address in found {
             match self.connect_to(address, reserved) {
-                Ok(stream) => return Ok(Channel { stream, peer: self.clone() }),
+                Ok(stream) => return Ok(Channel { stream: Wire::Plain(stream), peer: self.clone() }),
                 Err(error) => refusal = error,
             }
         }
@@ -107,7 +115,7 @@ impl Peer {
 }
 
 impl Channel {
-    /// Sends `message` with `mark` as its length.
+    /// Sends `message` with the four bytes of `mark` as its length, as SMB and NFS have it.
     ///
     /// # Errors
     /// Where the connection is lost or takes nothing for too long.
@@ -144,10 +152,8 @@ impl Channel {
         Ok((mark, message))
     }
 
-    fn failed(&self, error: std::io::Error) -> ShareError {
-        match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.peer.silent(self.peer.timeout),
-            _ => self.peer.lost(error),
-        }
+    /// What an error of the connection says.
+    pub fn failed(&self, error: std::io::Error) -> ShareError {
+        self.peer.failed(error)
     }
 }

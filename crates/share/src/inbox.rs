@@ -1,9 +1,10 @@
 //! Receives answers without waiting: what they carry goes from the socket to the caller's buffers.
 
 use std::io::{ErrorKind, Read};
-use std::net::TcpStream;
 
-use crate::protocol::{Answer, Done, PREFIX_BYTES, Protocol, SlotBytes};
+use crate::chunks::Chunks;
+use crate::protocol::{Answer, Done, Frame, PREFIX_BYTES, Protocol, SlotBytes};
+use crate::wire::Wire;
 
 /// Bytes that are taken at a time where many answers are short.
 const MANY: usize = 64 << 10;
@@ -12,7 +13,9 @@ const FEW: usize = 512;
 /// A slot from which on what answers carry is long.
 const LONG: u32 = 16 << 10;
 /// Longest message that is taken whole.
-const MOST_BYTES: usize = 16 << 20;
+const MOST_WHOLE: usize = 16 << 20;
+/// Longest message that is taken in parts.
+const MOST_BYTES: usize = 65 << 20;
 
 /// Answers on their way in.
 pub(crate) struct Inbox {
@@ -29,6 +32,8 @@ enum State {
     Carrying { slot: u32, there: usize, missing: usize, after: usize },
     /// So many bytes are of no concern.
     Skipping(usize),
+    /// What the message carries comes in chunks, and is of no concern; then this is done.
+    Chunked(Chunks, Done),
     /// The message is taken whole, since it is sealed.
     Gathering { message: Vec<u8>, length: usize },
 }
@@ -41,9 +46,25 @@ pub(crate) enum Trouble {
 
 impl Inbox {
     /// For slots of so many bytes.
-    pub fn new(slot_bytes: u32) -> Self {
-        let bytes = if slot_bytes >= LONG { FEW } else { MANY };
+    pub fn new(slot_bytes: u32, protocol: &dyn Protocol) -> Self {
+        let least = protocol.least_bytes();
+        let bytes = match slot_bytes {
+            LONG.. => FEW.max(least),
+            // Never more than one answer comes.
+            short if protocol.most_in_flight() == 1 => least + short as usize,
+            _ => MANY.max(least),
+        };
         Self { buffer: vec![0; bytes].into(), begin: 0, end: 0, state: State::Between }
+    }
+
+    /// Whether nothing has come of a message that has not ended.
+    pub fn is_between(&self) -> bool {
+        self.begin == self.end && matches!(self.state, State::Between | State::Skipping(0))
+    }
+
+    /// Forgets what has come, since its connection is gone.
+    pub fn clear(&mut self) {
+        (self.begin, self.end, self.state) = (0, 0, State::Between);
     }
 
     /// Takes what has come, and tells `done` which requests that ends; gives whether there was anything.
@@ -52,7 +73,7 @@ impl Inbox {
     /// Where the connection is lost, or what comes is not of the protocol.
     pub fn receive(
         &mut self,
-        mut stream: &TcpStream,
+        stream: &mut Wire,
         protocol: &mut dyn Protocol,
         slots: &mut dyn SlotBytes,
         expected: &dyn Fn(u32) -> u32,
@@ -86,7 +107,7 @@ impl Inbox {
                 _ => self.end += came,
             }
             while self.step(protocol, slots, expected, done).map_err(Trouble::Garbage)? {}
-            if came < wanted {
+            if came < wanted && stream.is_read_whole() {
                 return Ok(true);
             }
         }
@@ -121,6 +142,16 @@ impl Inbox {
                 done(Done { slot: *slot, result: Ok(*filled as u32) });
                 self.state = State::Skipping(*after);
             }
+            State::Chunked(chunks, ended) => {
+                let (gone, is_over) = chunks.take(there, &mut |_| {})?;
+                self.begin += gone;
+                if !is_over {
+                    return Ok(false);
+                }
+                checked(ended, expected)?;
+                done(*ended);
+                self.state = State::Between;
+            }
             State::Gathering { message, length } => {
                 let part = (*length - message.len()).min(there.len());
                 message.extend_from_slice(&there[..part]);
@@ -144,20 +175,21 @@ impl Inbox {
         done: &mut dyn FnMut(Done),
     ) -> Result<bool, String> {
         let there = &self.buffer[self.begin..self.end];
-        let Some((mark, message)) = there.split_first_chunk() else { return Ok(false) };
-        let length = protocol.length(u32::from_be_bytes(*mark))?;
-        if length > MOST_BYTES {
+        let Some(Frame { before, prefix, length }) = protocol.frame(there)? else {
+            let is_full = there.len() == self.buffer.len();
+            return if is_full { Err("a head that does not end".to_string()) } else { Ok(false) };
+        };
+        if length > if protocol.seal().is_some() { MOST_WHOLE } else { MOST_BYTES } {
             return Err(format!("a message of {length} bytes"));
         }
         if protocol.seal().is_some() {
-            self.begin += mark.len();
+            self.begin += before;
             self.state = State::Gathering { message: Vec::with_capacity(length), length };
             return Ok(true);
         }
-        let needed = length.min(PREFIX_BYTES);
-        let Some(prefix) = message.get(..needed) else { return Ok(false) };
-        let answer = protocol.read(prefix, length)?;
-        self.begin += mark.len();
+        let Some(begun) = there.get(before..before + prefix) else { return Ok(false) };
+        let answer = protocol.read(begun, length)?;
+        self.begin += before;
         self.state = match answer {
             Answer::Other => State::Skipping(length),
             Answer::Done(ended) => {
@@ -165,10 +197,14 @@ impl Inbox {
                 done(ended);
                 State::Skipping(length)
             }
+            Answer::Chunked(ended) => {
+                self.begin += length;
+                State::Chunked(Chunks::default(), ended)
+            }
             Answer::Data { slot, from, length: carried } => {
                 carries(from, carried as usize, length, expected(slot))?;
                 // The data begin within what is there, or right behind it.
-                if from > needed {
+                if from > prefix {
                     return Err("data that begin too late".to_string());
                 }
                 self.begin += from;
@@ -193,7 +229,7 @@ fn opened(
     }
     match protocol.read(&message[..message.len().min(PREFIX_BYTES)], message.len())? {
         Answer::Other => {}
-        Answer::Done(ended) => {
+        Answer::Done(ended) | Answer::Chunked(ended) => {
             checked(&ended, expected)?;
             done(ended);
         }

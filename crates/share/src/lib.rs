@@ -1,26 +1,36 @@
-//! Speaks to file servers: SMB 2 and 3, NFS version 3.
+//! Speaks to file servers: SMB 2 and 3, NFS version 3, S3.
 //!
 //! An address and credentials enter, a [`Share`] leaves, with a file of our own in it. A [`Pipeline`] then keeps many reads
 //! and writes of that file in flight on one connection, in the caller's thread and the caller's buffers: nothing runs
 //! beside it, and bytes go from the socket to the buffer and back without a copy, but where messages are signed or
 //! encrypted.
 
+mod aws;
 mod bytes;
 mod channel;
+mod chunks;
 mod credentials;
 mod error;
 mod inbox;
 mod nfs;
 mod outbox;
 mod pipeline;
+mod pipelines;
 mod protocol;
 mod rehearsal;
+mod s3;
 mod share;
+mod sign_in;
 mod smb;
+#[cfg(feature = "s3")]
+mod tls;
+mod wire;
 
+pub use aws::endpoint_of_environment;
 pub use credentials::{Credentials, CredentialsError};
 pub use error::ShareError;
-pub use pipeline::{LaneOptions, Pipeline, PipelineSource, wait};
+pub use pipeline::{LaneOptions, Pipeline, PipelineSource, Purpose, wait};
+pub use pipelines::Pipelines;
 pub use protocol::{Done, Limits, Op, Order, SlotBytes};
 pub use rehearsal::Rehearsal;
 pub use share::{Access, Share};

@@ -2,26 +2,28 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Write};
-use std::net::TcpStream;
 
-use crate::protocol::{HEAD_BYTES, Op, Order, Protocol, SlotBytes};
+use crate::protocol::{MARK_BYTES, Op, Order, Protocol, SlotBytes};
+use crate::wire::Wire;
 
 /// Parts of messages that go out with one call.
 const PARTS: usize = 48;
 /// The most zeros after a payload.
 const ZEROS: [u8; 4] = [0; 4];
-/// Bytes of the length before a message.
-const MARK: usize = 4;
 
 /// Messages on their way out.
 pub(crate) struct Outbox {
-    heads: Vec<[u8; HEAD_BYTES]>,
+    /// Places for heads, each with room for four bytes of length before it.
+    heads: Vec<Box<[u8]>>,
     queue: VecDeque<Sending>,
 }
 
 /// A message, and how much of it has gone.
 struct Sending {
     slot: u32,
+    /// Where the bytes before the payload are, and which of them.
+    place: usize,
+    from: usize,
     head: usize,
     payload: usize,
     padding: usize,
@@ -31,9 +33,16 @@ struct Sending {
 }
 
 impl Outbox {
-    pub fn new(slots: u32) -> Self {
-        let heads = vec![[0; HEAD_BYTES]; slots as usize];
-        Self { heads, queue: VecDeque::with_capacity(slots as usize) }
+    /// For requests of so many slots.
+    pub fn new(slots: u32, protocol: &dyn Protocol) -> Self {
+        let places = (slots as usize).min(protocol.most_in_flight());
+        let heads = vec![vec![0; MARK_BYTES + protocol.head_bytes()].into(); places];
+        Self { heads, queue: VecDeque::with_capacity(places) }
+    }
+
+    /// Forgets what has not gone, since its connection is gone.
+    pub fn clear(&mut self) {
+        self.queue.clear();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -45,24 +54,28 @@ impl Outbox {
     /// # Errors
     /// Where it cannot be sealed.
     pub fn add(&mut self, order: &Order, protocol: &mut dyn Protocol, slots: &dyn SlotBytes) -> Result<(), String> {
-        let head = &mut self.heads[order.slot as usize];
-        let written = protocol.write(order, &mut head[MARK..]);
+        let place = order.slot as usize % self.heads.len();
+        let head = &mut self.heads[place];
+        let written = protocol.write(order, &mut head[MARK_BYTES..]);
         let payload = if order.op == Op::Write { order.length as usize } else { 0 };
         let padding = protocol.padding(payload);
         let length = written + payload + padding;
+        let mark = protocol.mark(length).map(u32::to_be_bytes);
+        let from = if mark.is_some() { 0 } else { MARK_BYTES };
+        let head_bytes = MARK_BYTES + written - from;
         let mut sending =
-            Sending { slot: order.slot, head: MARK + written, payload, padding, sent: 0, sealed: Vec::new() };
+            Sending { slot: order.slot, place, from, head: head_bytes, payload, padding, sent: 0, sealed: Vec::new() };
         if let Some(seal) = protocol.seal() {
-            let mut message = Vec::with_capacity(MARK + length + 64);
-            message.extend_from_slice(&head[MARK..MARK + written]);
+            let mut message = Vec::with_capacity(MARK_BYTES + length + 64);
+            message.extend_from_slice(&head[MARK_BYTES..MARK_BYTES + written]);
             message.extend_from_slice(&slots.outgoing(order.slot)[..payload]);
             message.resize(length, 0);
             seal.close(&mut message)?;
-            let mark = protocol.mark(message.len()).to_be_bytes();
-            message.splice(0..0, mark);
+            let mark = protocol.mark(message.len()).map(u32::to_be_bytes);
+            message.splice(0..0, mark.into_iter().flatten());
             sending.sealed = message;
-        } else {
-            head[..MARK].copy_from_slice(&protocol.mark(length).to_be_bytes());
+        } else if let Some(mark) = mark {
+            head[..MARK_BYTES].copy_from_slice(&mark);
         }
         self.queue.push_back(sending);
         Ok(())
@@ -72,7 +85,7 @@ impl Outbox {
     ///
     /// # Errors
     /// Where the connection is lost.
-    pub fn send(&mut self, mut stream: &TcpStream, slots: &dyn SlotBytes) -> std::io::Result<()> {
+    pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<()> {
         while !self.queue.is_empty() {
             let mut parts = [IoSlice::new(&[]); PARTS];
             let mut count = 0;
@@ -93,7 +106,11 @@ impl Outbox {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        // Of what is encrypted something may have been left behind.
+        match if stream.owes() { stream.flush() } else { Ok(()) } {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            flushed => flushed,
+        }
     }
 
     fn has_sent(&mut self, mut bytes: usize) {
@@ -115,12 +132,12 @@ impl Sending {
     }
 
     /// What has not gone yet.
-    fn rest<'a>(&'a self, heads: &'a [[u8; HEAD_BYTES]], slots: &'a dyn SlotBytes) -> [&'a [u8]; 3] {
+    fn rest<'a>(&'a self, heads: &'a [Box<[u8]>], slots: &'a dyn SlotBytes) -> [&'a [u8]; 3] {
         if !self.sealed.is_empty() {
             return [&self.sealed[self.sent..], &[], &[]];
         }
         let payload = if self.payload > 0 { &slots.outgoing(self.slot)[..self.payload] } else { &[] };
-        let parts = [&heads[self.slot as usize][..self.head], payload, &ZEROS[..self.padding]];
+        let parts = [&heads[self.place][self.from..self.from + self.head], payload, &ZEROS[..self.padding]];
         let mut sent = self.sent;
         parts.map(|part| {
             let gone = sent.min(part.len());

@@ -3,10 +3,12 @@
 use crate::channel::Channel;
 use crate::error::ShareError;
 
-/// Bytes of a message before its payload, at most: what a slot keeps of its request.
+/// Bytes of a message before its payload, at most, where four bytes of length stand before it.
 pub(crate) const HEAD_BYTES: usize = 512;
 /// Bytes of an answer that are looked at before its payload is taken, where it has so many.
 pub(crate) const PREFIX_BYTES: usize = 256;
+/// Bytes of the length before a message.
+pub(crate) const MARK_BYTES: usize = 4;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,28 +67,80 @@ pub(crate) enum Answer {
     Done(Done),
     /// The request of this slot is done when this many bytes, from this byte of the message on, are in its slot.
     Data { slot: u32, from: usize, length: u32 },
+    /// The request of this slot is done, and what the answer carries comes in chunks of HTTP behind the frame.
+    Chunked(Done),
     /// Nothing that concerns a request.
     Other,
 }
 
+/// How far a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Bytes before the message, which are no part of it.
+    pub before: usize,
+    /// Bytes of it that have to be there before it is read.
+    pub prefix: usize,
+    /// Bytes of all of it, but for those of an [`Answer::Chunked`].
+    pub length: usize,
+}
+
+impl Frame {
+    /// Of a message with its length in four bytes before it, as `length` reads them; `None` where these are not there yet.
+    ///
+    /// # Errors
+    /// Where they are no length, in a few words.
+    pub fn marked(there: &[u8], length: impl FnOnce(u32) -> Result<usize, String>) -> Result<Option<Self>, String> {
+        let Some(mark) = there.first_chunk() else { return Ok(None) };
+        let length = length(u32::from_be_bytes(*mark))?;
+        Ok(Some(Self { before: mark.len(), prefix: length.min(PREFIX_BYTES), length }))
+    }
+}
+
 /// One protocol's side of a pipeline.
 pub(crate) trait Protocol: Send {
+    /// Bytes of a message before its payload, at most.
+    fn head_bytes(&self) -> usize {
+        HEAD_BYTES
+    }
+    /// Bytes from the first of a message that may have to be there before it is known how far it goes.
+    fn least_bytes(&self) -> usize {
+        MARK_BYTES + PREFIX_BYTES
+    }
+    /// Most requests in flight on a connection.
+    fn most_in_flight(&self) -> usize {
+        usize::MAX
+    }
     /// Whether the order can go out now; if not, an answer has to come first.
     fn admits(&self, order: &Order) -> bool;
-    /// Writes the message before its payload into `head`, without the length of four bytes; gives its length.
+    /// Writes the message before its payload into `head`, without what [`Self::mark`] gives; gives its length.
     fn write(&mut self, order: &Order, head: &mut [u8]) -> usize;
-    /// The four bytes before a message of this many bytes.
-    fn mark(&self, length: usize) -> u32;
-    /// The bytes of a message from the four before it.
+    /// The four bytes before a message of this many bytes; `None` where messages say themselves how far they go.
+    fn mark(&self, length: usize) -> Option<u32>;
+    /// How far the message goes that begins with these bytes; `None` where they do not tell yet.
     ///
     /// # Errors
     /// Where they are none of this protocol, in a few words.
-    fn length(&self, mark: u32) -> Result<usize, String>;
+    fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String>;
     /// Reads the first bytes of an answer of `length` bytes.
     ///
     /// # Errors
     /// Where they are none of this protocol, in a few words.
     fn read(&mut self, prefix: &[u8], length: usize) -> Result<Answer, String>;
+    /// Whether the connection has to be replaced before it carries another request.
+    fn is_spent(&self) -> bool {
+        false
+    }
+    /// Whether servers may end a connection between two answers, and another one goes on.
+    fn can_renew(&self) -> bool {
+        false
+    }
+    /// That one; requests that were not answered are written again.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    fn renewed(&mut self) -> Outcome<Channel> {
+        unreachable!("only a protocol that can renew is asked to")
+    }
     /// Zeros after a payload of this many bytes.
     fn padding(&self, _length: usize) -> usize {
         0
@@ -122,12 +176,14 @@ pub(crate) struct Asked {
 
 /// A server's side of one protocol: answers from memory.
 pub(crate) trait Answers: Send {
-    /// The bytes of a request from the four before it.
-    fn length(&self, mark: u32) -> usize;
-    /// The four bytes before an answer of this many bytes.
-    fn mark(&self, length: usize) -> u32;
-    /// So many bytes of a request tell all that matters; `None` where it has to be taken whole.
-    fn head_bytes(&self) -> Option<usize>;
+    /// How far the request goes that begins with these bytes; its prefix tells all that matters, where it has not to be
+    /// taken whole. `None` where they do not tell yet.
+    ///
+    /// # Errors
+    /// Where they are none.
+    fn frame(&self, there: &[u8]) -> Result<Option<Frame>, String>;
+    /// The four bytes before an answer of this many bytes; `None` where answers say themselves how far they go.
+    fn mark(&self, length: usize) -> Option<u32>;
     /// Makes a request plain that was taken whole.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Nobody signs in and nothing is kept: a read brings zeros, a write is taken and forgotten. Whatever this gives, a real
 //! server and a network can only give less of it.
 
-use std::io::{BufRead, BufReader, IoSlice, Read, Write};
+use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,9 +13,10 @@ use halfpower_spec::ShareProtocol;
 
 use crate::channel::Peer;
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
-use crate::protocol::{Answers, Asked, Opened, Outcome};
+use crate::protocol::{Answers, Asked, Frame, MARK_BYTES, Opened, Outcome};
+use crate::s3::S3Client;
 use crate::smb::SealKind;
-use crate::{nfs, smb};
+use crate::{nfs, s3, smb};
 
 /// Bytes that are taken from a connection at a time.
 const INPUT_BYTES: usize = 256 << 10;
@@ -31,9 +32,29 @@ static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
 
 /// A server in this process that answers from memory.
 pub struct Rehearsal {
-    protocol: ShareProtocol,
-    seal: Option<SealKind>,
+    part: Part,
     served: Mutex<Vec<Served>>,
+}
+
+/// What our client does for each message; `None` where nobody here can answer it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    /// Messages are sealed so, or go as they are.
+    Smb(Option<SealKind>),
+    Nfs,
+    S3(S3Client),
+    /// S3 over TLS, for which nobody here has a certificate.
+    Unrehearsed,
+}
+
+impl Part {
+    fn protocol(self) -> ShareProtocol {
+        match self {
+            Self::Smb(_) => ShareProtocol::Smb,
+            Self::Nfs => ShareProtocol::Nfs,
+            Self::S3(_) | Self::Unrehearsed => ShareProtocol::S3,
+        }
+    }
 }
 
 /// A connection, and who answers on it.
@@ -43,19 +64,23 @@ struct Served {
 }
 
 impl Rehearsal {
-    /// A server of `protocol`; messages of it are sealed so.
-    pub(crate) fn new(protocol: ShareProtocol, seal: Option<SealKind>) -> Self {
-        Self { protocol, seal, served: Mutex::default() }
+    /// A server for a client that does this.
+    pub(crate) fn new(part: Part) -> Self {
+        Self { part, served: Mutex::default() }
     }
 
-    /// One whose messages are neither signed nor encrypted.
+    /// One of `protocol` whose messages are neither signed nor encrypted.
     pub fn plain(protocol: ShareProtocol) -> Self {
-        Self::new(protocol, None)
+        Self::new(match protocol {
+            ShareProtocol::Smb => Part::Smb(None),
+            ShareProtocol::Nfs => Part::Nfs,
+            ShareProtocol::S3 => Part::S3(S3Client { signs: false }),
+        })
     }
 
     /// Whether its messages are neither signed nor encrypted.
     pub fn is_plain(&self) -> bool {
-        self.seal.is_none()
+        !matches!(self.part, Part::Smb(Some(_)))
     }
 }
 
@@ -65,7 +90,7 @@ impl PipelineSource for Rehearsal {
         let peer = Peer {
             address: "our own client against itself".into(),
             host: Ipv4Addr::LOCALHOST.to_string().into(),
-            protocol: self.protocol.name(),
+            protocol: self.part.protocol().name(),
             timeout: TIMEOUT,
         };
         let lost = |error| peer.lost(error);
@@ -73,15 +98,20 @@ impl PipelineSource for Rehearsal {
         let channel = peer.connect(listener.local_addr().map_err(lost)?.port(), false)?;
         let (stream, _) = listener.accept().map_err(lost)?;
         stream.set_nodelay(true).map_err(lost)?;
-        let (opened, answers): (Opened, Box<dyn Answers>) = match self.protocol {
-            ShareProtocol::Smb => {
-                let (opened, answers) = smb::rehearse(channel, self.seal, slots);
+        let (opened, answers): (Opened, Box<dyn Answers>) = match self.part {
+            Part::Smb(seal) => {
+                let (opened, answers) = smb::rehearse(channel, seal, slots);
                 (opened, Box::new(answers))
             }
-            ShareProtocol::Nfs => {
+            Part::Nfs => {
                 let (opened, answers) = nfs::rehearse(channel, slots);
                 (opened, Box::new(answers))
             }
+            Part::S3(client) => {
+                let (opened, answers) = s3::rehearse(channel, client);
+                (opened, Box::new(answers))
+            }
+            Part::Unrehearsed => return Err(peer.refused("nobody here speaks TLS")),
         };
         let own = stream.try_clone().map_err(lost)?;
         let name = "rehearsal".to_string();
@@ -104,16 +134,23 @@ impl Drop for Rehearsal {
 /// Answers until the connection ends.
 fn serve(stream: &TcpStream, mut answers: Box<dyn Answers>) {
     let mut requests = Requests {
-        input: BufReader::with_capacity(INPUT_BYTES, stream),
+        stream,
+        input: vec![0; INPUT_BYTES].into(),
+        begin: 0,
+        end: 0,
         output: Vec::with_capacity(OUTPUT_BYTES + SHORT + 1024),
         message: Vec::new(),
     };
     // How it ends is of no concern to anybody.
-    while let Ok(Some(())) = requests.next(stream, answers.as_mut()) {}
+    while let Ok(Some(())) = requests.next(answers.as_mut()) {}
 }
 
 struct Requests<'a> {
-    input: BufReader<&'a TcpStream>,
+    stream: &'a TcpStream,
+    /// What has come and is not taken yet lies from `begin` to `end`.
+    input: Box<[u8]>,
+    begin: usize,
+    end: usize,
     /// Answers that have not gone out.
     output: Vec<u8>,
     message: Vec<u8>,
@@ -121,69 +158,91 @@ struct Requests<'a> {
 
 impl Requests<'_> {
     /// Answers one request; `None` where it is none.
-    fn next(&mut self, stream: &TcpStream, answers: &mut dyn Answers) -> std::io::Result<Option<()>> {
-        self.flush_before(stream, size_of::<u32>())?;
-        let mut mark = [0; 4];
-        self.input.read_exact(&mut mark)?;
-        let length = answers.length(u32::from_be_bytes(mark));
+    fn next(&mut self, answers: &mut dyn Answers) -> std::io::Result<Option<()>> {
+        let Frame { before, prefix, length } = loop {
+            match answers.frame(&self.input[self.begin..self.end]) {
+                Err(_) => return Ok(None),
+                Ok(Some(frame)) => break frame,
+                Ok(None) => self.more()?,
+            }
+        };
         if length > MOST_BYTES {
             return Ok(None);
         }
-        self.flush_before(stream, length)?;
-        let wanted = answers.head_bytes().unwrap_or(length).min(length);
-        self.message.resize(wanted, 0);
-        self.input.read_exact(&mut self.message)?;
-        self.skip(length - wanted)?;
-        if answers.open(&mut self.message).is_err() {
+        self.take(before, None)?;
+        let mut message = std::mem::take(&mut self.message);
+        message.clear();
+        self.take(prefix, Some(&mut message))?;
+        self.take(length - prefix, None)?;
+        let answered = self.answer(&mut message, answers);
+        self.message = message;
+        answered
+    }
+
+    fn answer(&mut self, message: &mut Vec<u8>, answers: &mut dyn Answers) -> std::io::Result<Option<()>> {
+        if answers.open(message).is_err() {
             return Ok(None);
         }
         let at = self.output.len();
-        self.output.extend_from_slice(&[0; 4]);
-        let Some(Asked { carried, padding }) = answers.answer(&self.message, &mut self.output) else { return Ok(None) };
-        let head = self.output.len() - at - 4;
+        let marks = answers.mark(0).map_or(0, |_| MARK_BYTES);
+        self.output.resize(at + marks, 0);
+        let Some(Asked { carried, padding }) = answers.answer(message, &mut self.output) else { return Ok(None) };
+        let head = self.output.len() - at - marks;
+        let mark = |length: usize| answers.mark(length).map(u32::to_be_bytes);
         if answers.seals() {
-            let mut whole = self.output.split_off(at + 4);
+            let mut whole = self.output.split_off(at + marks);
             whole.resize(whole.len() + carried + padding, 0);
             if answers.close(&mut whole).is_err() {
                 return Ok(None);
             }
-            self.output[at..].copy_from_slice(&answers.mark(whole.len()).to_be_bytes());
+            let mark = answers.mark(whole.len()).map(u32::to_be_bytes);
+            mark.iter().for_each(|mark| self.output[at..].copy_from_slice(mark));
             self.output.append(&mut whole);
         } else {
-            self.output[at..at + 4].copy_from_slice(&answers.mark(head + carried + padding).to_be_bytes());
+            mark(head + carried + padding).iter().for_each(|mark| self.output[at..at + marks].copy_from_slice(mark));
             if carried <= SHORT {
                 self.output.resize(self.output.len() + carried + padding, 0);
             } else {
                 let first = carried.min(ZEROS.len());
-                write_both(stream, &self.output, &ZEROS[..first])?;
+                write_both(self.stream, &self.output, &ZEROS[..first])?;
                 self.output.clear();
-                write_zeros(stream, carried - first)?;
+                write_zeros(self.stream, carried - first)?;
                 self.output.resize(padding, 0);
             }
         }
-        if self.output.len() >= OUTPUT_BYTES { self.flush(stream).map(Some) } else { Ok(Some(())) }
+        if self.output.len() >= OUTPUT_BYTES { self.flush(self.stream).map(Some) } else { Ok(Some(())) }
     }
 
-    /// Sends answers before it may have to wait for `bytes` more.
-    fn flush_before(&mut self, stream: &TcpStream, bytes: usize) -> std::io::Result<()> {
-        if self.input.buffer().len() < bytes { self.flush(stream) } else { Ok(()) }
+    /// Takes more in; answers go out before, since it may have to wait.
+    fn more(&mut self) -> std::io::Result<()> {
+        self.flush(self.stream)?;
+        self.input.copy_within(self.begin..self.end, 0);
+        (self.begin, self.end) = (0, self.end - self.begin);
+        match self.stream.read(&mut self.input[self.end..])? {
+            0 => Err(ErrorKind::UnexpectedEof.into()),
+            came => {
+                self.end += came;
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes so many bytes out, and keeps them where they are wanted.
+    fn take(&mut self, mut bytes: usize, mut kept: Option<&mut Vec<u8>>) -> std::io::Result<()> {
+        while bytes > 0 {
+            if self.begin == self.end {
+                self.more()?;
+            }
+            let there = &self.input[self.begin..self.end][..bytes.min(self.end - self.begin)];
+            kept.iter_mut().for_each(|kept| kept.extend_from_slice(there));
+            (self.begin, bytes) = (self.begin + there.len(), bytes - there.len());
+        }
+        Ok(())
     }
 
     fn flush(&mut self, mut stream: &TcpStream) -> std::io::Result<()> {
         stream.write_all(&self.output)?;
         self.output.clear();
-        Ok(())
-    }
-
-    fn skip(&mut self, mut bytes: usize) -> std::io::Result<()> {
-        while bytes > 0 {
-            let there = self.input.fill_buf()?.len().min(bytes);
-            if there == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            self.input.consume(there);
-            bytes -= there;
-        }
         Ok(())
     }
 }

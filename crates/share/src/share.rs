@@ -14,7 +14,8 @@ use crate::error::ShareError;
 use crate::nfs::{NfsFile, NfsShare};
 use crate::pipeline::{LaneOptions, Pipeline, PipelineSource};
 use crate::protocol::{Limits, Outcome};
-use crate::rehearsal::Rehearsal;
+use crate::rehearsal::{Part, Rehearsal};
+use crate::s3::{S3Client, S3File, S3Share};
 use crate::smb::{SealKind, SmbFile, SmbShare};
 
 /// How often a name that is taken is replaced by another.
@@ -44,6 +45,7 @@ enum Kind {
     // The file ends before the share does.
     Smb(Box<(SmbFile, SmbShare)>),
     Nfs(Box<(NfsFile, NfsShare)>),
+    S3(Box<(S3File, S3Share)>),
 }
 
 impl Share {
@@ -59,8 +61,7 @@ impl Share {
             protocol: address.protocol.name(),
             timeout: access.timeout.max(Duration::from_millis(1)),
         };
-        let server = std::net::ToSocketAddrs::to_socket_addrs(&(address.host.as_str(), address.reached_port()));
-        let server = server.ok().and_then(|mut found| found.next());
+        let mut server = address.server().and_then(found);
         let kind = match address.protocol {
             ShareProtocol::Smb => {
                 let mut share = SmbShare::connect(peer.clone(), address, access.credentials.clone())?;
@@ -69,6 +70,11 @@ impl Share {
             ShareProtocol::Nfs => {
                 let mut share = NfsShare::connect(peer.clone(), address)?;
                 Kind::Nfs(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
+            }
+            ShareProtocol::S3 => {
+                let mut share = S3Share::new(peer.clone(), address, access.credentials.clone());
+                server = server.or_else(|| found(share.server()));
+                Kind::S3(Box::new((under_a_free_name(&peer, |name| share.create(name))?, share)))
             }
         };
         Ok(Self { kind, address: name, server, connections: Mutex::default() })
@@ -89,6 +95,7 @@ impl Share {
         match &self.kind {
             Kind::Smb(both) => both.1.limits,
             Kind::Nfs(both) => both.1.limits,
+            Kind::S3(both) => both.1.limits(),
         }
     }
 
@@ -97,6 +104,7 @@ impl Share {
         match &self.kind {
             Kind::Smb(both) => both.1.facts(),
             Kind::Nfs(both) => both.1.facts(),
+            Kind::S3(both) => both.1.facts(),
         }
     }
 
@@ -108,6 +116,30 @@ impl Share {
         match &mut self.kind {
             Kind::Smb(both) => both.0.free_bytes(),
             Kind::Nfs(both) => both.1.free_bytes(),
+            Kind::S3(both) => Ok(both.0.free_bytes()),
+        }
+    }
+
+    /// Gets ready to lay out the file of `bytes`, by lanes for that purpose; gives the bytes of each request where they
+    /// have to be so many.
+    ///
+    /// # Errors
+    /// Where the server takes no file of that size.
+    pub fn begin_layout(&self, bytes: u64) -> Outcome<Option<u64>> {
+        match &self.kind {
+            Kind::Smb(_) | Kind::Nfs(_) => Ok(None),
+            Kind::S3(both) => both.0.begin_layout(bytes).map(Some),
+        }
+    }
+
+    /// Ends that: from now on the file can be read.
+    ///
+    /// # Errors
+    /// Where the server does not take it.
+    pub fn end_layout(&self) -> Outcome<()> {
+        match &self.kind {
+            Kind::Smb(_) | Kind::Nfs(_) => Ok(()),
+            Kind::S3(both) => both.0.end_layout(),
         }
     }
 
@@ -131,19 +163,23 @@ impl Share {
     }
 
     fn seal(&self, sealing: Sealing) -> Result<Option<SealKind>, String> {
-        match &self.kind {
-            Kind::Smb(both) => both.1.offer.of(sealing).map_err(str::to_string),
-            Kind::Nfs(_) if sealing == Sealing::AsAsked => Ok(None),
-            Kind::Nfs(_) => Err("messages of NFS are neither signed nor encrypted by halfpower".to_string()),
-        }
+        let other = match &self.kind {
+            Kind::Smb(both) => return both.1.offer.of(sealing).map_err(str::to_string),
+            Kind::Nfs(_) => "NFS",
+            Kind::S3(_) => "S3",
+        };
+        let why = || format!("messages of {other} are neither signed nor encrypted one by one");
+        if sealing == Sealing::AsAsked { Ok(None) } else { Err(why()) }
     }
 
     /// A server in this process that answers as this one does, from memory, with messages sealed so.
     pub fn rehearsal(&self, sealing: Sealing) -> Rehearsal {
-        match &self.kind {
-            Kind::Smb(_) => Rehearsal::new(ShareProtocol::Smb, self.seal(sealing).unwrap_or_default()),
-            Kind::Nfs(_) => Rehearsal::plain(ShareProtocol::Nfs),
-        }
+        Rehearsal::new(match &self.kind {
+            Kind::Smb(_) => Part::Smb(self.seal(sealing).unwrap_or_default()),
+            Kind::Nfs(_) => Part::Nfs,
+            Kind::S3(both) if both.1.is_tls() => Part::Unrehearsed,
+            Kind::S3(both) => Part::S3(S3Client { signs: both.1.signs() }),
+        })
     }
 }
 
@@ -154,13 +190,19 @@ impl PipelineSource for Share {
         let opened = match &self.kind {
             Kind::Smb(both) => both.1.open(&both.0, options)?,
             Kind::Nfs(both) => both.1.open(&both.0, durable, slots)?,
+            Kind::S3(both) => both.1.open(&both.0, options)?,
         };
         // Without it the run goes on, and nothing is told of its connection.
-        if let Ok(socket) = opened.channel.stream.try_clone() {
+        if let Ok(socket) = opened.channel.stream.tcp().try_clone() {
             self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(socket.into());
         }
         Pipeline::new(opened, slots, slot_bytes)
     }
+}
+
+/// The first of a server's numbers.
+fn found(server: (&str, u16)) -> Option<SocketAddr> {
+    std::net::ToSocketAddrs::to_socket_addrs(&server).ok()?.next()
 }
 
 /// A file under the first name that nobody has.

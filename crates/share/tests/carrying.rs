@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, SlotBytes, wait};
+use halfpower_share::{Done, LaneOptions, Op, Order, Pipeline, Purpose, SlotBytes, wait};
 use halfpower_spec::Sealing;
 
 /// Longest that is waited before silence is looked at.
@@ -42,5 +42,5 @@ pub fn orders(op: Op, count: u32, length: u32, from: u64) -> Vec<Order> {
 }
 
 pub fn lane(durable: bool, slots: u32, slot_bytes: u32) -> LaneOptions {
-    LaneOptions { durable, slots, slot_bytes, sealing: Sealing::AsAsked }
+    LaneOptions { durable, slots, slot_bytes, purpose: Purpose::Measure, sealing: Sealing::AsAsked }
 }

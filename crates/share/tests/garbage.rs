@@ -41,7 +41,15 @@ fn server(seed: u64, protocol: ShareProtocol) -> u16 {
                 }
                 let last = if protocol == ShareProtocol::Nfs { 0x8000_0000 } else { 0 };
                 let mark = if next() % 16 == 0 { next() as u32 } else { last | answer.len() as u32 };
-                if stream.write_all(&[&mark.to_be_bytes()[..], &answer].concat()).is_err() || next() % 16 == 0 {
+                let mut whole = [&mark.to_be_bytes()[..], &answer].concat();
+                if protocol == ShareProtocol::S3 && next() % 8 > 0 {
+                    let status = [200, 206, 301, 403, 503, 100][(next() % 6) as usize];
+                    let kind = ["Content-Length: ", "Transfer-Encoding: chunked\r\nX: "][(next() % 2) as usize];
+                    let length = if next() % 4 == 0 { next() as u32 } else { answer.len() as u32 };
+                    let head = format!("HTTP/1.1 {status} Said\r\n{kind}{length}\r\n\r\n<a><UploadId>{length:x}\r\n");
+                    whole = [head.as_bytes(), &answer].concat();
+                }
+                if stream.write_all(&whole).is_err() || next() % 16 == 0 {
                     break;
                 }
             }
@@ -52,13 +60,14 @@ fn server(seed: u64, protocol: ShareProtocol) -> u16 {
 
 #[test]
 fn a_server_that_answers_anything_gives_an_error_in_time() {
-    for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs] {
+    for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs, ShareProtocol::S3] {
         for seed in 0..40 {
-            let port = Some(server(seed * 0x9e37_79b9 + 77, protocol));
+            let port = server(seed * 0x9e37_79b9 + 77, protocol);
             let (host, path) = ("127.0.0.1".to_string(), vec!["share".to_string()]);
-            let address = ShareAddress { protocol, domain: None, user: None, host, port, path };
+            let endpoint = (protocol == ShareProtocol::S3).then(|| format!("http://{host}:{port}").parse().unwrap());
+            let address = ShareAddress { protocol, domain: None, user: None, host, port: Some(port), path, endpoint };
             let (user, password) = ("ann".to_string(), "hidden-word".to_string());
-            let credentials = Credentials { user, password, domain: String::new() };
+            let credentials = Credentials { user, password, ..Credentials::default() };
             let access = Access { credentials, timeout: Duration::from_millis(20) };
             for _ in 0..5 {
                 if let Err(error) = Share::connect(&address, &access) {

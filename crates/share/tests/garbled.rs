@@ -12,6 +12,7 @@ use halfpower_spec::{ShareAddress, ShareProtocol, Target};
 
 use crate::carrying::{Slots, carry, lane, orders};
 use crate::memory_nfs::MemoryNfs;
+use crate::memory_s3::{KEY, MemoryS3, SECRET};
 use crate::memory_smb::MemorySmb;
 
 /// Far longer than a whole talk may take: what comes later hangs.
@@ -33,7 +34,7 @@ impl Chance {
 }
 
 /// A way to the server behind `port` on which answers are garbled and counted; gives its own port.
-fn garbling(port: u16, seed: u64, garbled: &Arc<AtomicU64>) -> u16 {
+fn garbling(protocol: ShareProtocol, port: u16, seed: u64, garbled: &Arc<AtomicU64>) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let own = listener.local_addr().unwrap().port();
     let garbled = Arc::clone(garbled);
@@ -47,7 +48,10 @@ fn garbling(port: u16, seed: u64, garbled: &Arc<AtomicU64>) -> u16 {
             });
             let (garbled, chance) = (Arc::clone(&garbled), Chance(seed.wrapping_add(number * 0x9e37_79b9) | 1));
             std::thread::spawn(move || {
-                let _ = answers(server, &client, chance, &garbled);
+                let _ = match protocol {
+                    ShareProtocol::S3 => texts(server, &client, chance, &garbled),
+                    _ => answers(server, &client, chance, &garbled),
+                };
                 let _ = client.shutdown(std::net::Shutdown::Both);
             });
         }
@@ -77,6 +81,35 @@ fn answers(
     Ok(())
 }
 
+/// The same of HTTP, whose answers say themselves how long they are.
+fn texts(
+    mut server: TcpStream,
+    mut client: &TcpStream,
+    mut chance: Chance,
+    garbled: &AtomicU64,
+) -> std::io::Result<()> {
+    let sound = chance.next(16);
+    for number in 0.. {
+        let mut message = Vec::new();
+        while !message.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            server.read_exact(&mut byte)?;
+            message.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&message);
+        let length = head.split("Content-Length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        server.read_exact(&mut body)?;
+        message.extend(body);
+        if number >= sound && chance.next(3) > 0 {
+            garbled.fetch_add(1, Ordering::Relaxed);
+            garble(&mut [0; 4], &mut message, &mut chance);
+        }
+        client.write_all(&message)?;
+    }
+    Ok(())
+}
+
 fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
     let is_last = mark[0] & 0x80;
     match chance.next(8) {
@@ -102,15 +135,19 @@ fn garble(mark: &mut [u8; 4], message: &mut Vec<u8>, chance: &mut Chance) {
 
 /// Signs in, makes a file, writes, reads and flushes, as far as that goes; gives the sentence that ended it.
 fn talk(address: &ShareAddress) -> Option<String> {
-    let (user, password) = ("ann".to_string(), "hidden-word".to_string());
-    let credentials = Credentials { user, password, domain: String::new() };
+    let (user, password) = match address.protocol {
+        ShareProtocol::S3 => (KEY.to_string(), SECRET.to_string()),
+        _ => ("ann".to_string(), "hidden-word".to_string()),
+    };
+    let credentials = Credentials { user, password, region: "r".to_string(), ..Credentials::default() };
     let access = Access { credentials, timeout: Duration::from_millis(4) };
     let said = || -> Result<(), String> {
         let mut share = Share::connect(address, &access).map_err(|error| error.to_string())?;
         share.free_bytes().map_err(|error| error.to_string())?;
         let mut pipeline = share.pipeline(lane(false, 4, SLOT_BYTES)).map_err(|error| error.to_string())?;
         let mut slots = Slots(vec![vec![1; SLOT_BYTES as usize]; 4]);
-        for op in [Op::Write, Op::Read, Op::Write, Op::Flush, Op::Read, Op::Read, Op::Read] {
+        let all = [Op::Write, Op::Read, Op::Write, Op::Flush, Op::Read, Op::Read, Op::Read];
+        for op in all.into_iter().filter(|op| *op != Op::Flush || address.protocol.has_flush()) {
             carry(&mut pipeline, &mut slots, &orders(op, 4, SLOT_BYTES, 0))?;
         }
         Ok(())
@@ -119,17 +156,23 @@ fn talk(address: &ShareAddress) -> Option<String> {
 }
 
 fn survive(protocol: ShareProtocol, messages: u64) {
-    let (smb, nfs) = (MemorySmb::start(), MemoryNfs::start());
+    let (smb, nfs, s3) = (MemorySmb::start(), MemoryNfs::start(), MemoryS3::start());
     let (text, port) = match protocol {
         ShareProtocol::Smb => ("smb://ann@127.0.0.1/share", smb.port),
         ShareProtocol::Nfs => ("nfs://127.0.0.1/export", nfs.port),
+        ShareProtocol::S3 => ("s3://bucket/127.0.0.1", s3.port),
     };
     let garbled = Arc::new(AtomicU64::new(0));
-    let port = Some(garbling(port, 0x5eed + messages, &garbled));
+    let port = garbling(protocol, port, 0x5eed + messages, &garbled);
     let Ok(Target::Share(address)) = Target::parse(text, |_| Err(std::io::Error::other("none"))) else {
         panic!("{text}")
     };
-    let address = ShareAddress { port, ..address };
+    let address = match protocol {
+        ShareProtocol::S3 => {
+            ShareAddress { endpoint: Some(format!("http://127.0.0.1:{port}").parse().unwrap()), ..address }
+        }
+        _ => ShareAddress { port: Some(port), ..address },
+    };
     let (told, heard) = mpsc::channel();
     let count = Arc::clone(&garbled);
     let client = move || {
@@ -145,7 +188,7 @@ fn survive(protocol: ShareProtocol, messages: u64) {
     loop {
         match heard.recv_timeout(HANGS) {
             Ok(Some(said)) => {
-                assert!(said.contains("://127.0.0.1") && !said.contains("hidden-word"), "{said}");
+                assert!(said.contains("127.0.0.1") && !said.contains("hidden-word"), "{said}");
                 ended += 1;
             }
             Ok(None) => {}
@@ -165,6 +208,17 @@ fn smb_survives_garbled_answers() {
 #[test]
 fn nfs_survives_garbled_answers() {
     survive(ShareProtocol::Nfs, 1000);
+}
+
+#[test]
+fn s3_survives_garbled_answers() {
+    survive(ShareProtocol::S3, 1000);
+}
+
+#[test]
+#[ignore = "long: 50,000 messages"]
+fn s3_survives_many_garbled_answers() {
+    survive(ShareProtocol::S3, 50_000);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //!
 //! Nothing here reads the machine. A text that cannot be parsed gives a [`ParseError`] that points at the character.
 
+mod authority;
 mod axis;
 mod block_sizes;
+mod endpoint;
 mod error;
 mod faults;
 mod hosts;
@@ -21,8 +23,10 @@ mod words;
 mod workload;
 mod workload_options;
 
+pub use authority::without_password;
 pub use axis::{bytes_axis, count_axis, list};
 pub use block_sizes::BlockSizes;
+pub use endpoint::Endpoint;
 pub use error::{ParseError, escaped};
 pub use faults::Faults;
 pub use hosts::{HostFiles, HostLayout, Hosts};
@@ -30,7 +34,7 @@ pub use issuing::{IoMem, Issuing};
 pub use quantity::{Bytes, Nanos, Rate};
 pub use question::{Experiment, Question};
 pub use random_distribution::RandomDistribution;
-pub use share_address::{ShareAddress, ShareProtocol, without_password};
+pub use share_address::{ShareAddress, ShareProtocol};
 pub use simulated::SimulatedDisk;
 pub use spread::Spread;
 pub use system::{DiskArray, Setup, SimulatedSystem};

@@ -1,8 +1,9 @@
-//! Parses and prints addresses of shares on file servers: `smb://...` and `nfs://...`.
+//! Parses and prints addresses of shares on file servers: `smb://...`, `nfs://...` and `s3://...`.
 
 use std::fmt;
 
-use crate::{EngineName, ParseError};
+use crate::authority::{OF_ENDPOINT, host_and_port, without_password};
+use crate::{Endpoint, EngineName, ParseError};
 
 /// How a file server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +12,8 @@ pub enum ShareProtocol {
     Smb,
     /// NFS version 3.
     Nfs,
+    /// S3: objects in a bucket.
+    S3,
 }
 
 impl ShareProtocol {
@@ -19,6 +22,7 @@ impl ShareProtocol {
         match self {
             Self::Smb => "smb",
             Self::Nfs => "nfs",
+            Self::S3 => "s3",
         }
     }
 
@@ -27,6 +31,7 @@ impl ShareProtocol {
         match self {
             Self::Smb => "SMB",
             Self::Nfs => "NFSv3",
+            Self::S3 => "S3",
         }
     }
 
@@ -35,6 +40,7 @@ impl ShareProtocol {
         match self {
             Self::Smb => EngineName::Smb,
             Self::Nfs => EngineName::Nfs,
+            Self::S3 => EngineName::S3,
         }
     }
 
@@ -43,11 +49,28 @@ impl ShareProtocol {
         match self {
             Self::Smb => 445,
             Self::Nfs => 2049,
+            Self::S3 => 443,
         }
+    }
+
+    /// Whether a connection carries one request at a time, so that each request in flight has one of its own.
+    pub fn is_one_at_a_time(self) -> bool {
+        self == Self::S3
+    }
+
+    /// Whether each write makes an object of its own, and what was laid out stays as it is.
+    pub fn writes_objects(self) -> bool {
+        self == Self::S3
+    }
+
+    /// Whether what was written is made durable by a request of its own, unless each write already is.
+    pub fn has_flush(self) -> bool {
+        self != Self::S3
     }
 }
 
-/// A folder on a file server: `smb://[[domain;]user@]host[:port]/share[/folder]` or `nfs://host[:port]/export[/folder]`.
+/// A folder on a file server: `smb://[[domain;]user@]host[:port]/share[/folder]`, `nfs://host[:port]/export[/folder]`, or of
+/// a bucket: `s3://bucket[/folder][?endpoint=URL]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareAddress {
     /// How the server is spoken to.
@@ -56,18 +79,30 @@ pub struct ShareAddress {
     pub domain: Option<String>,
     /// The user, where the address names one; SMB alone has it.
     pub user: Option<String>,
-    /// The server's name or number, an IPv6 one without its brackets.
+    /// The server's name or number, an IPv6 one without its brackets; of S3 the bucket's name.
     pub host: String,
     /// The port, where the address names one.
     pub port: Option<u16>,
-    /// The share and the folders in it, or the folders of an NFS server's path; never empty, and no part is.
+    /// The share and the folders in it, or the folders of an NFS server's path, which are never empty; of S3 what keys
+    /// begin with. No part is empty.
     pub path: Vec<String>,
+    /// The server that S3 is asked of, where it is not the usual one of the user's region; S3 alone has it.
+    pub endpoint: Option<Endpoint>,
 }
 
 impl ShareAddress {
     /// The port to connect to.
     pub fn reached_port(&self) -> u16 {
         self.port.unwrap_or(self.protocol.usual_port())
+    }
+
+    /// The server's name and port; `None` of S3 where the user's region says it.
+    pub fn server(&self) -> Option<(&str, u16)> {
+        match (&self.endpoint, self.protocol) {
+            (Some(endpoint), _) => Some((&endpoint.host, endpoint.reached_port())),
+            (None, ShareProtocol::S3) => None,
+            (None, _) => Some((&self.host, self.reached_port())),
+        }
     }
 
     /// The same place whoever asks for it: without user and domain.
@@ -80,45 +115,72 @@ impl ShareAddress {
     /// # Errors
     /// A [`ParseError`] that points at the character, and never shows a password.
     pub(crate) fn parse(protocol: ShareProtocol, text: &str) -> Result<Self, ParseError> {
+        if let Some(shown) = without_password(text) {
+            let message = "an address must not hold a password, which others could see: put it into the environment, such \
+                           as HALFPOWER_SMB_PASSWORD, or into a file for --credentials";
+            return Err(ParseError::new(&shown, protocol.scheme().len() + 3, message));
+        }
+        let (bare, endpoint) = match text.split_once(OF_ENDPOINT).filter(|_| protocol == ShareProtocol::S3) {
+            Some((bare, url)) => {
+                let wrong = |error: ParseError| error.within(text, bare.len() + OF_ENDPOINT.len());
+                (bare, Some(url.parse().map_err(wrong)?))
+            }
+            None => (text, None),
+        };
         let start = protocol.scheme().len() + "://".len();
-        let rest = &text[start..];
+        let rest = &bare[start..];
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (account, server) = match authority.rsplit_once('@') {
             Some((account, server)) => (Some(account), server),
             None => (None, authority),
         };
-        if let Some(shown) = without_password(text) {
-            let message = "an address must not hold a password, which others could see: put it into \
-                           HALFPOWER_SMB_PASSWORD, or into a file for --credentials";
-            return Err(ParseError::new(&shown, start, message));
-        }
         let wrong = |at: usize, message: &str| Err(ParseError::new(text, at, message));
-        if account.is_some() && protocol == ShareProtocol::Nfs {
-            return wrong(start, "NFSv3 has no users to sign in: leave out what stands before the @");
-        }
         let (domain, user) = match account.map(|account| account.split_once(';').unwrap_or(("", account))) {
+            Some(_) if protocol != ShareProtocol::Smb => return wrong(start, no_user(protocol)),
             Some((_, "")) => return wrong(start, "write a user before the @"),
             Some((domain, user)) => ((!domain.is_empty()).then(|| decoded(domain)), Some(decoded(user))),
             None => (None, None),
         };
         let server_at = start + authority.len() - server.len();
         let (host, port) = host_and_port(server).map_err(|message| ParseError::new(text, server_at, message))?;
+        if protocol == ShareProtocol::S3 && (port.is_some() || !is_bucket(&host)) {
+            let message = "name a bucket, such as s3://bucket/prefix --endpoint http://server:9000";
+            return wrong(server_at, message);
+        }
         let path: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
-        let example = match protocol {
-            ShareProtocol::Smb => "name a share, such as smb://server/share",
-            ShareProtocol::Nfs => "name an export, such as nfs://server/srv/data",
-        };
-        if path.is_empty() {
-            return wrong(text.len(), example);
+        match protocol {
+            ShareProtocol::Smb if path.is_empty() => {
+                return wrong(text.len(), "name a share, such as smb://server/share");
+            }
+            ShareProtocol::Nfs if path.is_empty() => {
+                return wrong(text.len(), "name an export, such as nfs://server/srv/data");
+            }
+            _ => {}
         }
         if path.iter().any(|part| part == "." || part == ".." || part.contains(['\\', '\0'])) {
             return wrong(
-                text.len() - rest.len() + authority.len(),
+                bare.len() - rest.len() + authority.len(),
                 "a folder's name cannot be `.`, `..`, or hold a \\",
             );
         }
-        Ok(Self { protocol, domain, user, host, port, path })
+        Ok(Self { protocol, domain, user, host, port, path, endpoint })
     }
+}
+
+/// Why there is no user in an address.
+fn no_user(protocol: ShareProtocol) -> &'static str {
+    match protocol {
+        ShareProtocol::S3 => {
+            "S3 takes its user from the environment (AWS_ACCESS_KEY_ID), a profile or --credentials: leave out what stands \
+             before the @"
+        }
+        _ => "NFSv3 has no users to sign in: leave out what stands before the @",
+    }
+}
+
+/// Whether it can be the name of a bucket, as part of a path or of a server's name.
+fn is_bucket(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) && !name.starts_with('.')
 }
 
 impl fmt::Display for ShareAddress {
@@ -134,45 +196,9 @@ impl fmt::Display for ShareAddress {
             f.write_str(&self.host)?
         }
         self.port.iter().try_for_each(|port| write!(f, ":{port}"))?;
-        self.path.iter().try_for_each(|part| write!(f, "/{}", encoded(part)))
+        self.path.iter().try_for_each(|part| write!(f, "/{}", encoded(part)))?;
+        self.endpoint.iter().try_for_each(|endpoint| write!(f, "{OF_ENDPOINT}{endpoint}"))
     }
-}
-
-/// The text of an address with `***` for its password; `None` where it holds none.
-pub fn without_password(text: &str) -> Option<String> {
-    let (scheme, rest) = text.split_once("://")?;
-    let authority = rest.split('/').next().unwrap_or(rest);
-    // A password may itself hold a `/`: an `@` further on then still ends it.
-    let account = match authority.rsplit_once('@') {
-        Some((account, _)) => account,
-        None if has_port(authority) => return None,
-        None => rest.rsplit_once('@')?.0,
-    };
-    let (user, _) = account.split_once(':')?;
-    Some(format!("{scheme}://{user}:***@{}", &rest[account.len() + 1..]))
-}
-
-/// Whether what stands before the first `/` is a server, with a number after its colon or none.
-fn has_port(authority: &str) -> bool {
-    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
-    authority.starts_with('[') || port.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn host_and_port(server: &str) -> Result<(String, Option<u16>), &'static str> {
-    let (host, port) = match server.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((host, ""))) => (host, None),
-        Some(Some((host, rest))) => {
-            (host, Some(rest.strip_prefix(':').ok_or("write a port after the ], as in ]:445")?))
-        }
-        Some(None) => return Err("an address of IPv6 ends with a ]"),
-        None => server.split_once(':').map_or((server, None), |(host, port)| (host, Some(port))),
-    };
-    let is_wrong = |c: char| c.is_whitespace() || c.is_control();
-    if host.is_empty() || host.contains(is_wrong) {
-        return Err("name a server, such as smb://server/share");
-    }
-    let number = |port: &str| port.parse().ok().filter(|port| *port > 0).ok_or("a port is a number from 1 to 65535");
-    Ok((host.to_string(), port.map(number).transpose()?))
 }
 
 /// The text with `%20` and its like as the bytes that they stand for; what stands for no text stays as it is.
@@ -234,6 +260,30 @@ mod tests {
         assert_eq!(without_password("smb://nas:445/a@b"), None);
         assert_eq!(without_password("smb://ann@nas/a:b@c"), None);
         assert_eq!(without_password("/a/b"), None);
+    }
+
+    #[test]
+    fn a_bucket_may_name_its_server() {
+        let s3 = |text| ShareAddress::parse(ShareProtocol::S3, text);
+        let address = s3("s3://lab-data/a%20b/c?endpoint=http://127.0.0.1:9000/").unwrap();
+        assert_eq!((address.host.as_str(), &address.path[..]), ("lab-data", &["a b".to_string(), "c".to_string()][..]));
+        assert_eq!(address.server(), Some(("127.0.0.1", 9000)));
+        assert_eq!(address.to_string(), "s3://lab-data/a%20b/c?endpoint=http://127.0.0.1:9000");
+        assert_eq!(s3("s3://lab-data").unwrap().server(), None, "the region says it");
+        assert_eq!(s3("s3://lab-data/").unwrap().to_string(), "s3://lab-data");
+        for (text, word) in [
+            ("s3://", "name a"),
+            ("s3://lab data/x", "name a"),
+            ("s3://server:9000/bucket", "name a bucket"),
+            ("s3://key@bucket/x", "AWS_ACCESS_KEY_ID"),
+            ("s3://key:secret@bucket/x", "***"),
+            ("s3://key:secret@bucket/x?endpoint=http://h", "***"),
+            ("s3://b/x?endpoint=ftp://h", "http://"),
+            ("s3://b/x?endpoint=http://key:secret@h", "***"),
+        ] {
+            let error = s3(text).unwrap_err().to_string();
+            assert!(error.contains(word) && !error.contains("secret"), "{text}: {error}");
+        }
     }
 
     #[test]

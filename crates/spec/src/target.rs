@@ -12,7 +12,8 @@ pub enum Target {
     Path(PathBuf),
     /// Several of these as one: `stripe:A,B`, `mirror:A,B` or `each:A,B`.
     Several(Several),
-    /// A folder on a file server, `smb://server/share` or `nfs://server/export`; halfpower lays out its own file there.
+    /// A folder on a file server, `smb://server/share`, `nfs://server/export` or `s3://bucket/prefix`; halfpower lays out
+    /// its own file there.
     Share(ShareAddress),
     /// A simulated disk of constants, `sim:fixed=80us,...`.
     Simulated(SimulatedDisk),
@@ -87,11 +88,7 @@ impl Target {
         match text.split_once(':') {
             Some(("smb", rest)) if rest.starts_with("//") => share(ShareProtocol::Smb, text),
             Some(("nfs", rest)) if rest.starts_with("//") => share(ShareProtocol::Nfs, text),
-            Some(("s3", rest)) if rest.starts_with("//") => {
-                let message = "halfpower cannot measure S3 yet; mount the bucket and name a folder in it, or choose smb:// \
-                               or nfs://";
-                Err(ParseError::new(text, 0, message))
-            }
+            Some(("s3", rest)) if rest.starts_with("//") => share(ShareProtocol::S3, text),
             Some(("null", "")) => Ok(Self::Null),
             Some(("each", members)) => joined(VolumeLayout::Each, members),
             Some(("stripe", members)) => joined(VolumeLayout::Stripe, members),
@@ -99,7 +96,7 @@ impl Target {
             Some((scheme @ ("null" | "smb" | "nfs" | "s3"), _)) => {
                 let message = format!(
                     "there is no target `{scheme}:`; write a path, stripe:A,B, mirror:A,B, each:A,B, \
-                     smb://server/share, nfs://server/export, sim:... or null:"
+                     smb://server/share, nfs://server/export, s3://bucket/prefix, sim:... or null:"
                 );
                 Err(ParseError::new(text, 0, message))
             }
@@ -195,7 +192,8 @@ mod tests {
         assert!(matches!(&share, Target::Share(address) if address.host == "nas"));
         assert_eq!(parse(&share.to_string()), Ok(share));
         assert!(matches!(parse("nfs://nas/export"), Ok(Target::Share(_))));
-        assert!(parse("s3://bucket/key").unwrap_err().to_string().contains("S3 yet"));
+        let bucket = parse("s3://bucket/key?endpoint=http://nas:9000").unwrap();
+        assert_eq!(parse(&bucket.to_string()), Ok(bucket));
         assert!(parse("smb:nas").unwrap_err().to_string().contains("smb://server/share"));
     }
 

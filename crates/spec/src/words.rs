@@ -166,6 +166,8 @@ words! {
     Smb = "smb",
     /// NFSv3 requests in flight over TCP connections of our own, without a mount.
     Nfs = "nfs",
+    /// S3 requests over HTTP/1.1, each in flight on a TCP connection of its own, without a mount.
+    S3 = "s3",
     /// No storage at all: the processors' own loops over memory (the kernels of `memory`).
     Memory = "memory",
     ; never asked for:
@@ -334,7 +336,7 @@ impl EngineName {
 
     /// Whether it speaks to a file server itself.
     pub fn is_of_a_share(self) -> bool {
-        matches!(self, Self::Smb | Self::Nfs)
+        matches!(self, Self::Smb | Self::Nfs | Self::S3)
     }
 
     /// Whether it carries out one request after the other, whatever the depth.

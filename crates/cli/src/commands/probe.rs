@@ -10,6 +10,7 @@ use halfpower_spec::Target;
 
 use super::{SILENCE_OF_A_SERVER, access, to_output};
 use crate::args::ProbeArgs;
+use crate::values::reached;
 
 pub fn probe(args: &ProbeArgs) -> Result<()> {
     let mut environments = environments(args)?;
@@ -43,7 +44,7 @@ pub fn probe(args: &ProbeArgs) -> Result<()> {
 
 /// The target, or each of its members, by name.
 fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
-    let target = &args.target;
+    let target = &reached(args.target.clone(), args.endpoint.as_ref())?;
     let of_path = |path: &Path| -> Result<(String, Environment)> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;

@@ -7,13 +7,14 @@ use serde_json::Value;
 use super::{complain, root};
 
 /// Licences that ask for no more than their own text; words of SPDX.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "MIT",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "0BSD",
     "BSD-3-Clause",
     "BSL-1.0",
+    "ISC",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",

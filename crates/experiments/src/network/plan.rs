@@ -24,10 +24,11 @@ const SOAKER_RUNS: u32 = 2;
 
 pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     if ask.capabilities().kind != TargetKind::Share {
-        return Err("it is about shares that halfpower speaks to itself: name smb://server/share or \
-                    nfs://server/export"
+        return Err("it is about shares that halfpower speaks to itself: name smb://server/share, \
+                    nfs://server/export or s3://bucket/prefix"
             .to_string());
     }
+    let can_turn = ask.capabilities().can("connections");
     let mut cells = Vec::new();
     for direction in Direction::ALL.iter().copied() {
         for (bs, iodepth) in SIZES.into_iter().flat_map(|bs| DEPTHS.map(|iodepth| (bs, iodepth))) {
@@ -37,7 +38,7 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
             SHARED_DEPTHS.into_iter().flat_map(|iodepth| CONNECTIONS.map(|connections| (iodepth, connections)))
         {
             // One connection eight deep is measured above.
-            if (iodepth, connections) != (DEPTHS[1], 1) {
+            if (iodepth, connections) != (DEPTHS[1], 1) && (connections == 1 || can_turn.is_ok()) {
                 cells.push(PlannedCell::plain(cell(ask, direction, (SHARED, iodepth), connections)));
             }
         }
@@ -45,7 +46,9 @@ pub(crate) fn plan(ask: &PlanRequest) -> Result<Plan, String> {
     let sealed = sealed(ask);
     cells.extend(sealed.into_iter().flat_map(with_bill));
     cells.extend(other_ways(ask));
-    Ok(Plan { cells, missing: missing(ask) })
+    let mut missing = missing(ask);
+    missing.extend(can_turn.err().map(|why| format!("connections are not compared: {why}")));
+    Ok(Plan { cells, missing })
 }
 
 fn cell(ask: &PlanRequest, direction: Direction, (bs, iodepth): (Bytes, u32), connections: u32) -> Workload {
@@ -138,7 +141,7 @@ mod tests {
     use super::*;
 
     fn planned_with(kind: TargetKind, unavailable: &[&str], sealing: Sealing) -> Result<Plan, String> {
-        let unavailable = unavailable.iter().map(|word| (format!("sealing {word}"), format!("no {word}"))).collect();
+        let unavailable = unavailable.iter().map(|what| (what.to_string(), format!("no {what}"))).collect();
         let capabilities = Capabilities { kind, direct_unit: Some(Bytes(1)), unavailable, ..Capabilities::default() };
         let environment = Environment { capabilities, ..Environment::default() };
         let question = Question { experiments: vec![Experiment::Network], sealing, ..Question::about("d") };
@@ -187,17 +190,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sealed_is_missing_with_its_reason() {
-        for (unavailable, counts, said) in [
-            (&["signed", "encrypted"][..], [34, 0, 0], &["no signed", "no encrypted"][..]),
-            (&["encrypted"], [34, 6, 0], &["no encrypted"]),
-            (&["plain"], [34, 0, 6], &["no plain"]),
-            (&["plain", "signed"], [34, 0, 0], &["no plain", "no signed"]),
+        for (unavailable, counts) in [
+            (&["sealing signed", "sealing encrypted"][..], [34, 0, 0]),
+            (&["sealing encrypted"], [34, 6, 0]),
+            (&["sealing plain"], [34, 0, 6]),
+            (&["sealing plain", "sealing signed"], [34, 0, 0]),
         ] {
             let Plan { cells, missing } = planned_with(TargetKind::Share, unavailable, Sealing::AsAsked).unwrap();
             let of = |sealing: &Sealing| sealed_so(&cells, *sealing).len();
             assert_eq!(Sealing::ALL.iter().map(of).collect::<Vec<_>>(), counts, "{unavailable:?}");
-            assert!(said.iter().all(|why| missing.iter().any(|line| line.ends_with(why))), "{missing:?}");
-            assert_eq!(missing.len(), 3 + said.len(), "{missing:?}");
+            let says = |what: &&str| missing.iter().any(|line| line.ends_with(&format!("no {what}")));
+            assert!(unavailable.iter().all(says), "{missing:?}");
+            assert_eq!(missing.len(), 3 + unavailable.len(), "{missing:?}");
         }
     }
 
@@ -224,6 +228,13 @@ mod tests {
                 assert!(ways.contains(&workload.options.way));
             }
         }
+    }
+
+    #[test]
+    fn where_depth_counts_connections_they_are_not_turned() {
+        let Plan { cells, missing } = planned_with(TargetKind::Share, &["connections"], Sealing::AsAsked).unwrap();
+        assert!(cells.iter().all(|cell| cell.workload.options.connections == 1) && !cells.is_empty());
+        assert!(missing.iter().any(|why| why.ends_with("no connections")), "{missing:?}");
     }
 
     #[test]

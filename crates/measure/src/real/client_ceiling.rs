@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_engine::{EngineError, EngineSettings, ShareLane, open_share};
-use halfpower_share::Rehearsal;
+use halfpower_share::{Purpose, Rehearsal};
 use halfpower_spec::{Bytes, Direction, Nanos, Rw, Sealing, ShareProtocol, Workload};
 
 use crate::offsets::Offsets;
@@ -56,8 +56,8 @@ fn measure(
 ) -> Result<f64, EngineError> {
     let Workload { rw, bs, iodepth: depth, issuing, options, .. } = *workload;
     let settings = EngineSettings { issuing, ..EngineSettings::new(protocol.engine(), depth, bs, 1) };
-    let (share, sealing, writes) = (server, options.sealing, rw.writes());
-    let lane = ShareLane { share, protocol, connections, sealing, writes, durable: false, ledger: None };
+    let (share, sealing, writes, purpose) = (server, options.sealing, rw.writes(), Purpose::Measure);
+    let lane = ShareLane { share, protocol, connections, sealing, writes, durable: false, purpose, ledger: None };
     let mut opened = open_share(lane, settings)?;
     let plain = Workload { rw: Rw::of(halfpower_spec::Pattern::Sequential, direction(rw)), bs, ..Workload::default() };
     let mut best = f64::INFINITY;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_request_is_measured_once_and_larger_ones_take_longer() {
-        for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs] {
+        for protocol in [ShareProtocol::Smb, ShareProtocol::Nfs, ShareProtocol::S3] {
             for rw in [Rw::Read, Rw::Randwrite] {
                 let mut ceilings = ClientCeilings::default();
                 let of = |bs, iodepth| Workload { rw, bs: Bytes(bs), iodepth, ..Workload::default() };

@@ -1,25 +1,29 @@
 //! Checks whether a workload can be asked of a share on a file server.
 
 use halfpower_share::Limits;
-use halfpower_spec::{Affinity, Bytes, EngineName, Fadvise, Issuing, Layout, PageCache, Workload};
+use halfpower_spec::{Affinity, Bytes, EngineName, Fadvise, Issuing, Layout, PageCache, ShareProtocol, Workload};
 
 use super::admits::fits_span;
 use super::memory_budget::MemoryBudget;
 use crate::admission::coherent;
 use crate::{MeasureError, read_back};
 
-/// Whether `workload` can be asked of `span` bytes of a share, through `engine`.
+/// Files that a study has open beside its connections, at most.
+const OTHER_FILES: u64 = 64;
+
+/// Whether `workload` can be asked of `span` bytes of a share that speaks `protocol`.
 ///
 /// # Errors
 /// A sentence that says why not.
 pub(super) fn admits(
     workload: &Workload,
-    engine: EngineName,
+    protocol: ShareProtocol,
     (span, limits): (u64, Limits),
     budget: MemoryBudget,
 ) -> Result<(), MeasureError> {
     coherent(workload)?;
-    if let Some(what) = refusal(workload, engine).or_else(|| too_large(workload, limits)) {
+    let refused = refusal(workload, protocol.engine()).or_else(|| of_objects(workload, protocol));
+    if let Some(what) = refused.or_else(|| too_large(workload, limits)) {
         return Err(MeasureError::Unfit { what });
     }
     budget.admits(workload, 1)?;
@@ -74,6 +78,37 @@ fn refusal(workload: &Workload, engine: EngineName) -> Option<String> {
     })
 }
 
+/// What has no meaning where each write makes an object of its own, and each request in flight has a connection.
+fn of_objects(workload: &Workload, protocol: ShareProtocol) -> Option<String> {
+    let Workload { rw, options, .. } = workload;
+    let files = halfpower_os::open_files::most();
+    // Each is open twice: for its requests, and to be looked at.
+    let needed = u64::from(workload.total_depth()).saturating_mul(2).saturating_add(OTHER_FILES);
+    Some(match options {
+        _ if protocol != ShareProtocol::S3 => return None,
+        _ if options.connections != 1 => format!(
+            "--connections {}: over S3 each request in flight has a connection of its own, so that --iodepth says how \
+             many there are; leave it out",
+            options.connections
+        ),
+        _ if options.fdatasync > 0 => format!(
+            "--fdatasync {}: over S3 each write is durable once it is answered, and nothing is left to be made so; leave \
+             it out",
+            options.fdatasync
+        ),
+        _ if options.verify && rw.writes() && rw.direction().is_none() => format!(
+            "--rw {rw}: --verify cannot check both over S3, where a write is an object of its own and a read is of \
+             another; take --rw read or --rw write"
+        ),
+        _ if needed > files => format!(
+            "{} requests in flight are as many connections over S3, and this process may open {files} files: allow more \
+             (ulimit -n), or ask for less depth",
+            workload.total_depth()
+        ),
+        _ => return None,
+    })
+}
+
 /// What the server takes in no single request.
 fn too_large(workload: &Workload, limits: Limits) -> Option<String> {
     let reads = workload.rw.direction() != Some(halfpower_spec::Direction::Write) || workload.options.verify;
@@ -97,8 +132,30 @@ mod tests {
     const LIMITS: Limits = Limits { read_bytes: 1 << 20, write_bytes: 1 << 16 };
 
     fn said(workload: Workload) -> Result<(), String> {
+        said_of(ShareProtocol::Smb, workload)
+    }
+
+    fn said_of(protocol: ShareProtocol, workload: Workload) -> Result<(), String> {
         let budget = MemoryBudget { usable_bytes: 0, locked_bytes: None };
-        admits(&workload, EngineName::Smb, (1 << 30, LIMITS), budget).map_err(|refusal| refusal.to_string())
+        admits(&workload, protocol, (1 << 30, LIMITS), budget).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn what_objects_cannot_be_asked_is_refused_by_its_flag() {
+        let usual = Workload::default();
+        let options = WorkloadOptions::default();
+        assert_eq!(said_of(ShareProtocol::S3, usual), Ok(()));
+        assert_eq!(said_of(ShareProtocol::S3, Workload { cache: Cache::None, rw: Rw::Randmixed, ..usual }), Ok(()));
+        for (rw, options, iodepth, word) in [
+            (Rw::Read, WorkloadOptions { connections: 2, ..options }, 1, "--connections 2"),
+            (Rw::Write, WorkloadOptions { fdatasync: 8, ..options }, 1, "--fdatasync 8"),
+            (Rw::Randmixed, WorkloadOptions { verify: true, ..options }, 1, "--verify"),
+            (Rw::Read, options, 1 << 30, "ulimit -n"),
+        ] {
+            let workload = Workload { rw, options, iodepth, ..usual };
+            let refusal = said_of(ShareProtocol::S3, workload).unwrap_err();
+            assert!(refusal.contains(word), "{word}: {refusal}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use halfpower_engine::{EngineSettings, Opened, ShareLane, open_share};
 use halfpower_record::LaneRole;
-use halfpower_share::Share;
+use halfpower_share::{Purpose, Share};
 use halfpower_spec::{Bytes, Run, Sealing, ShareProtocol, Workload};
 
 use super::lanes::range;
@@ -12,6 +12,9 @@ use super::{apply_options, layout};
 use crate::affinity::processor;
 use crate::target_backend::Lane;
 use crate::{MeasureError, background_readers};
+
+/// Most parts of an upload that are under way while the file is laid out.
+const PARTS: u64 = 4;
 
 /// What lanes are opened over.
 #[derive(Clone, Copy)]
@@ -30,7 +33,7 @@ impl ReachedShare<'_> {
     ///
     /// # Errors
     /// Where it cannot be opened.
-    pub fn open_lane(&self, workload: &Workload, seed: u64) -> Result<Opened, MeasureError> {
+    pub fn open_lane(&self, workload: &Workload, purpose: Purpose, seed: u64) -> Result<Opened, MeasureError> {
         let Workload { rw, bs, iodepth: depth, threads, cache, engine: name, issuing, options, .. } = *workload;
         let memory = self.budget.of_lane(u64::from(threads) + u64::from(options.random_readers));
         let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
@@ -38,7 +41,7 @@ impl ReachedShare<'_> {
         let (writes, durable, connections, sealing) =
             (rw.writes(), cache.durable(), options.connections, options.sealing);
         let (share, protocol) = (self.share, self.protocol);
-        let lane = ShareLane { share, protocol, connections, sealing, writes, durable, ledger };
+        let lane = ShareLane { share, protocol, connections, sealing, writes, durable, purpose, ledger };
         Ok(open_share(lane, settings)?)
     }
 
@@ -49,16 +52,22 @@ impl ReachedShare<'_> {
     pub fn open_to_lay_out(&self, settings: EngineSettings) -> Result<Opened, MeasureError> {
         let ledger = self.ledgers.and_then(|ledgers| ledgers.each.first());
         let (share, protocol) = (self.share, self.protocol);
-        let sealing = Sealing::AsAsked;
-        let lane = ShareLane { share, protocol, connections: 1, sealing, writes: true, durable: false, ledger };
+        let (connections, sealing, writes, durable, purpose) = (1, Sealing::AsAsked, true, false, Purpose::LayOut);
+        let lane = ShareLane { share, protocol, connections, sealing, writes, durable, purpose, ledger };
         Ok(open_share(lane, settings)?)
     }
 
-    /// How the file is laid out: in blocks that the server takes.
-    pub fn layout_settings(&self) -> EngineSettings {
+    /// How the file is laid out: in blocks that the server takes, of `part_bytes` where they have to be so large.
+    pub fn layout_settings(&self, part_bytes: Option<u64>) -> EngineSettings {
         let usual = layout::settings(self.seed, self.budget);
         let most = Bytes(u64::from(self.share.limits().write_bytes) & !511);
-        EngineSettings { bs: usual.bs.min(most), ..usual }
+        match part_bytes {
+            None => EngineSettings { bs: usual.bs.min(most), ..usual },
+            Some(bytes) => {
+                let fit = self.budget.most_bytes().map_or(PARTS, |most| most / bytes);
+                EngineSettings { bs: Bytes(bytes), depth: fit.clamp(1, PARTS) as u32, ..usual }
+            }
+        }
     }
 
     /// All lanes of a run, the workload's first.
@@ -75,7 +84,8 @@ impl ReachedShare<'_> {
         let lane = |(at, thread): (u32, Option<u32>)| {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
-            let opened = apply_options::open_on(cpu, || self.open_lane(workload, run.seed.rotate_left(at)))?;
+            let opened =
+                apply_options::open_on(cpu, || self.open_lane(workload, Purpose::Measure, run.seed.rotate_left(at)))?;
             let range = range(workload, &used, thread);
             Ok(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once: false, role, cpu })
         };

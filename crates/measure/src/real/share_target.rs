@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_probe::{Root, ServedShare};
 use halfpower_record::{Capabilities, Environment, TargetKind};
-use halfpower_share::{Access, Share};
+use halfpower_share::{Access, Purpose, Share};
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Sealing, ShareAddress, ShareProtocol, Workload};
 
 use super::account::machine_account;
@@ -35,6 +36,8 @@ pub struct ShareTarget {
     budget: MemoryBudget,
     /// What was written to be verified, as long as nothing else was written.
     ledgers: Option<Ledgers>,
+    /// What a run writes to objects of their own, to be verified.
+    ledgers_of_objects: Option<Ledgers>,
     environment: Environment,
     instruments: Instruments,
     client_ceilings: ClientCeilings,
@@ -55,7 +58,8 @@ impl ShareTarget {
         let refuse = |what| MeasureError::Target { path: PathBuf::from(share.address()), what };
         let span_bytes = member::room(wanted.size, free, u64::MAX).map_err(refuse)?;
         let protocol = address.protocol;
-        let environment = Environment { capabilities: capabilities(&share, span_bytes), ..around(&share, protocol) };
+        let capabilities = capabilities(&share, span_bytes, protocol);
+        let environment = Environment { capabilities, ..around(&share, protocol) };
         Ok(Self {
             wanted: wanted.clone(),
             protocol,
@@ -63,6 +67,7 @@ impl ShareTarget {
             span_bytes,
             budget: MemoryBudget::of_this_process(),
             ledgers: None,
+            ledgers_of_objects: None,
             environment,
             instruments: Instruments::new(),
             client_ceilings: ClientCeilings::default(),
@@ -70,11 +75,11 @@ impl ShareTarget {
     }
 
     fn reached(&self) -> ReachedShare<'_> {
-        let Self { share, protocol, ledgers, budget, span_bytes, wanted, .. } = self;
+        let Self { share, protocol, budget, span_bytes, wanted, .. } = self;
         ReachedShare {
             share,
             protocol: *protocol,
-            ledgers: ledgers.as_ref(),
+            ledgers: self.ledgers_of_objects.as_ref().or(self.ledgers.as_ref()),
             budget: *budget,
             span_bytes: *span_bytes,
             seed: wanted.seed,
@@ -89,13 +94,21 @@ impl ShareTarget {
         limit: Nanos,
         stop: &AtomicBool,
     ) -> Result<u64, MeasureError> {
-        let settings = reached.layout_settings();
+        let settings = reached.layout_settings(self.share.begin_layout(bytes)?);
         let path = PathBuf::from(self.share.address());
-        layout::lay_out(&path, bytes, settings, limit, stop, || reached.open_to_lay_out(settings))
+        let written = layout::lay_out(&path, bytes, settings, limit, stop, || reached.open_to_lay_out(settings))?;
+        self.share.end_layout()?;
+        Ok(written)
     }
 
     /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
     fn keep_ledgers(&mut self, workload: &Workload, stop: &AtomicBool) -> Result<(), MeasureError> {
+        let to_objects = self.protocol.writes_objects() && workload.rw.writes();
+        let has_objects = to_objects && workload.options.verify;
+        self.ledgers_of_objects = has_objects.then(|| Ledgers::new(RunVolume::ALONE, self.span_bytes));
+        if to_objects {
+            return Ok(());
+        }
         let kept = self.ledgers.take();
         self.ledgers = if !workload.options.verify {
             kept.filter(|_| !workload.rw.writes())
@@ -131,7 +144,7 @@ fn around(share: &Share, protocol: ShareProtocol) -> Environment {
 }
 
 /// What experiments can do here.
-fn capabilities(share: &Share, span_bytes: u64) -> Capabilities {
+fn capabilities(share: &Share, span_bytes: u64, protocol: ShareProtocol) -> Capabilities {
     let mut unavailable = apply_options::unavailable(&[]);
     let for_files = EngineName::ALL.iter().filter(|name| name.is_for_storage());
     let why = "it reaches files of this machine, and a share is spoken to without a mount".to_string();
@@ -147,6 +160,10 @@ fn capabilities(share: &Share, span_bytes: u64) -> Capabilities {
     if !share.is_plain() {
         let why = "the server does not take messages that are neither signed nor encrypted";
         unavailable.insert("sealing plain".to_string(), why.to_string());
+    }
+    if protocol.is_one_at_a_time() {
+        let why = "each request in flight has a connection of its own here, so that depth counts connections";
+        unavailable.insert("connections".to_string(), why.to_string());
     }
     Capabilities {
         kind: TargetKind::Share,
@@ -175,7 +192,7 @@ impl TargetBackend for ShareTarget {
         let sealing = workload.options.sealing;
         let refusal = |why| MeasureError::Unfit { what: format!("--sealing {sealing}: {why}") };
         self.share.offers(sealing).map_err(refusal)?;
-        share_admits::admits(workload, self.protocol.engine(), (self.span_bytes, self.share.limits()), self.budget)
+        share_admits::admits(workload, self.protocol, (self.span_bytes, self.share.limits()), self.budget)
     }
 
     fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
@@ -194,7 +211,7 @@ impl TargetBackend for ShareTarget {
         drop(self.share.take_connections());
         let lanes = self.reached().open_lanes(run)?;
         // A server's memory takes more than a disk's: what it holds at the end is made durable within the run.
-        let flush = rw.writes() && !cache.durable() || options.fdatasync > 0;
+        let flush = self.protocol.has_flush() && (rw.writes() && !cache.durable() || options.fdatasync > 0);
         Ok(Prepared {
             lanes,
             engine: self.protocol.engine(),
@@ -209,16 +226,16 @@ impl TargetBackend for ShareTarget {
 
     fn read_back(&mut self, run: &Run, stop: &AtomicBool) -> Result<BTreeMap<String, u64>, MeasureError> {
         let Workload { rw, bs, options, .. } = run.workload;
-        let Some(ledger) = self.ledgers.as_ref().and_then(|ledgers| ledgers.each.first()) else {
+        let Some(ledger) = self.reached().ledgers.and_then(|ledgers| ledgers.each.first()).map(Arc::clone) else {
             return Ok(BTreeMap::new());
         };
         if !options.verify || !rw.writes() {
             return Ok(BTreeMap::new());
         }
         let part = options.reached(self.span_bytes);
-        let mut opened = self.reached().open_lane(&run.workload, run.seed)?;
+        let mut opened = self.reached().open_lane(&run.workload, Purpose::ReadBack, run.seed)?;
         let depth = opened.most_in_flight;
-        let wrong = read_back(opened.engine.as_mut(), ledger, (part.start, bs.0 as u32, part.end), depth, stop)?;
+        let wrong = read_back(opened.engine.as_mut(), &ledger, (part.start, bs.0 as u32, part.end), depth, stop)?;
         ledger.was_read_back(part);
         Ok(wrong)
     }

@@ -94,6 +94,7 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
         EngineName::Pool => Some(("psync", 1, settings.total_depth())),
         EngineName::Smb
         | EngineName::Nfs
+        | EngineName::S3
         | EngineName::Null
         | EngineName::Simulated
         | EngineName::Memory
@@ -104,7 +105,7 @@ fn fio_engine(settings: &Workload) -> Option<(&'static str, u32, u32)> {
 /// The same settings as an fio job; `None` where the target is none that fio knows.
 pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>) -> Option<String> {
     let schemed =
-        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:"].iter().any(|scheme| target.starts_with(scheme));
+        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
     // A line break in a path would begin a setting of its own, and fio has no way to quote one.
     if schemed || target.contains(['\n', '\r']) {
         return None;

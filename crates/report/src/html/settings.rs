@@ -51,7 +51,7 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
     let settings = &advice.settings;
     let target = &findings.target;
     let schemed =
-        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:"].iter().any(|scheme| target.starts_with(scheme));
+        ["sim:", "null:", "stripe:", "mirror:", "smb:", "nfs:", "s3:"].iter().any(|scheme| target.starts_with(scheme));
     let device = target.starts_with("/dev/");
     // A line break would end the comment or the command; and nothing on this page overwrites a device.
     let forbidden = target.contains(['\n', '\r']) || (device && advice.rw == Direction::Write);

@@ -4,7 +4,7 @@ use super::requests::NfsRequests;
 use super::rpc::LAST;
 use crate::bytes::{Reader, Writer};
 use crate::channel::Channel;
-use crate::protocol::{Answers, Asked, Opened};
+use crate::protocol::{Answers, Asked, Frame, Opened};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;
@@ -27,16 +27,13 @@ pub(crate) struct NfsAnswers {
 }
 
 impl Answers for NfsAnswers {
-    fn length(&self, mark: u32) -> usize {
-        (mark & !LAST) as usize
+    fn frame(&self, there: &[u8]) -> Result<Option<Frame>, String> {
+        let frame = Frame::marked(there, |mark| Ok((mark & !LAST) as usize))?;
+        Ok(frame.map(|frame| Frame { prefix: self.head_bytes.min(frame.length), ..frame }))
     }
 
-    fn mark(&self, length: usize) -> u32 {
-        LAST | length as u32
-    }
-
-    fn head_bytes(&self) -> Option<usize> {
-        Some(self.head_bytes)
+    fn mark(&self, length: usize) -> Option<u32> {
+        Some(LAST | length as u32)
     }
 
     fn open(&mut self, _message: &mut Vec<u8>) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use super::rpc::{LAST, NFS, answer, call, credential, skip_attributes};
 use crate::bytes::Reader;
-use crate::protocol::{Answer, Done, Op, Order, Protocol};
+use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;
@@ -121,12 +121,18 @@ impl Protocol for NfsRequests {
         written
     }
 
-    fn mark(&self, length: usize) -> u32 {
-        LAST | length as u32
+    fn mark(&self, length: usize) -> Option<u32> {
+        Some(LAST | length as u32)
     }
 
-    fn length(&self, mark: u32) -> Result<usize, String> {
-        if mark & LAST == 0 { Err("an answer in several fragments".to_string()) } else { Ok((mark & !LAST) as usize) }
+    fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
+        Frame::marked(there, |mark| {
+            if mark & LAST == 0 {
+                Err("an answer in several fragments".to_string())
+            } else {
+                Ok((mark & !LAST) as usize)
+            }
+        })
     }
 
     fn read(&mut self, prefix: &[u8], _length: usize) -> Result<Answer, String> {

@@ -139,6 +139,6 @@ impl Program {
 
     /// Lets calls take this long from now on.
     pub fn patience(&self, timeout: Duration) {
-        let _ = self.channel.stream.set_read_timeout(Some(timeout));
+        let _ = self.channel.stream.tcp().set_read_timeout(Some(timeout));
     }
 }

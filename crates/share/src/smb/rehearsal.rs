@@ -6,7 +6,7 @@ use super::seal::{Keys, SealKind};
 use super::session::Session;
 use crate::bytes::{Reader, Writer};
 use crate::channel::Channel;
-use crate::protocol::{Answers, Asked, Opened, Seal};
+use crate::protocol::{Answers, Asked, Frame, Opened, Seal};
 
 /// Bytes of a request up to what it carries.
 const HEAD_BYTES: usize = head::BYTES + 48;
@@ -30,16 +30,14 @@ pub(crate) struct SmbAnswers {
 }
 
 impl Answers for SmbAnswers {
-    fn length(&self, mark: u32) -> usize {
-        mark as usize
+    fn frame(&self, there: &[u8]) -> Result<Option<Frame>, String> {
+        let frame = Frame::marked(there, |mark| Ok(mark as usize))?;
+        let prefix = |length: usize| if self.keys.is_none() { HEAD_BYTES.min(length) } else { length };
+        Ok(frame.map(|frame| Frame { prefix: prefix(frame.length), ..frame }))
     }
 
-    fn mark(&self, length: usize) -> u32 {
-        length as u32
-    }
-
-    fn head_bytes(&self) -> Option<usize> {
-        self.keys.is_none().then_some(HEAD_BYTES)
+    fn mark(&self, length: usize) -> Option<u32> {
+        Some(length as u32)
     }
 
     fn open(&mut self, message: &mut Vec<u8>) -> Result<(), String> {

@@ -6,7 +6,7 @@ use super::session::{OF_A_CREDIT, Session};
 use super::status::{END_OF_FILE, SUCCESS, errno};
 use crate::bytes::Reader;
 use crate::channel::Channel;
-use crate::protocol::{Answer, Done, Op, Order, Protocol, Seal};
+use crate::protocol::{Answer, Done, Frame, Op, Order, Protocol, Seal};
 
 /// Credits that are asked for at most beyond what a request takes.
 const MORE: u32 = 512;
@@ -127,12 +127,14 @@ impl Protocol for SmbRequests {
         at
     }
 
-    fn mark(&self, length: usize) -> u32 {
-        length as u32
+    fn mark(&self, length: usize) -> Option<u32> {
+        Some(length as u32)
     }
 
-    fn length(&self, mark: u32) -> Result<usize, String> {
-        if mark >> 24 == 0 { Ok(mark as usize) } else { Err(format!("{mark:#010x} for a length")) }
+    fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
+        Frame::marked(there, |mark| {
+            if mark >> 24 == 0 { Ok(mark as usize) } else { Err(format!("{mark:#010x} for a length")) }
+        })
     }
 
     fn read(&mut self, prefix: &[u8], _length: usize) -> Result<Answer, String> {

@@ -186,7 +186,7 @@ impl Session {
 
     /// Proves who the user is; gives the keys with which messages can be signed, and those with which they are encrypted.
     fn sign_in(&mut self, mut agreed: Agreed, credentials: &Credentials, sealing: Sealing) -> Outcome<SessionKeys> {
-        let Credentials { user, password, domain } = credentials.clone();
+        let Credentials { user, password, domain, .. } = credentials.clone();
         let mut proof = NtlmAuthenticator::new(NtlmCredentials { username: user, password, domain });
         let mode = security_mode(sealing);
         let first = self.message(head::SESSION_SETUP, &setup(&proof.negotiate(), mode));

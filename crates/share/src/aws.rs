@@ -1,0 +1,208 @@
+//! Finds keys and region for S3 where Amazon's own tools look for them.
+
+use std::path::{Path, PathBuf};
+
+use halfpower_spec::{Endpoint, ParseError};
+
+use crate::credentials::{Credentials, CredentialsError, read_alone};
+
+/// Names of the environment.
+const KEY: &str = "AWS_ACCESS_KEY_ID";
+const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+const TOKEN: &str = "AWS_SESSION_TOKEN";
+const PROFILE: &str = "AWS_PROFILE";
+const ENDPOINTS: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+const REGIONS: [&str; 2] = ["AWS_REGION", "AWS_DEFAULT_REGION"];
+const USUAL_REGION: &str = "us-east-1";
+/// Largest file of profiles that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What a variable of the environment holds.
+type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Where S3 is asked, as the environment says.
+///
+/// # Errors
+/// Where it says what is no URL of a server.
+pub fn endpoint_of_environment() -> Result<Option<Endpoint>, ParseError> {
+    let named = ENDPOINTS.iter().find_map(|name| std::env::var(name).ok().filter(|url| !url.is_empty()));
+    named.map(|url| url.parse()).transpose()
+}
+
+/// Keys of the file where one is named, else of the environment, else of the profile. Without any, requests are anonymous.
+pub(crate) fn find(file: Option<&Path>, variable: Variable<'_>) -> Result<Credentials, CredentialsError> {
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let asked_profile = variable(PROFILE);
+    let profile = asked_profile.clone().unwrap_or_else(|| "default".to_string());
+    let home = variable("HOME").map(PathBuf::from).unwrap_or_default();
+    let of_home = |name: &str, usual: &str| variable(name).map_or_else(|| home.join(usual), PathBuf::from);
+    let mut found = match file {
+        Some(path) => {
+            let text = read_alone(path)?;
+            let found = Section::read(&text, |name| name.is_empty() || name == profile);
+            found.map_err(|line| CredentialsError::Line { path: path.to_path_buf(), line })?
+        }
+        None => Section { key: variable(KEY), secret: variable(SECRET), token: variable(TOKEN), region: None },
+    };
+    let config = section(&of_home("AWS_CONFIG_FILE", ".aws/config"), |name| {
+        name.strip_prefix("profile ").unwrap_or(name) == profile
+    });
+    if file.is_none() && found.key.is_none() && found.secret.is_none() {
+        let shared = section(&of_home("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), |name| name == profile);
+        let shared = shared.or(config.clone().filter(|section| section.key.is_some()));
+        if shared.is_none() && config.is_none() && asked_profile.is_some() {
+            return wrong(format!("{PROFILE} names the profile {profile}, and no file has it; name another one"));
+        }
+        found = shared.unwrap_or_default();
+    }
+    let region = REGIONS.iter().find_map(|name| variable(name)).or(found.region);
+    let region = region.or(config.and_then(|section| section.region)).unwrap_or_else(|| USUAL_REGION.to_string());
+    let (user, password) = match (found.key, found.secret) {
+        (Some(key), Some(secret)) => (key, secret),
+        (None, None) => Default::default(),
+        (Some(_), None) => return wrong(format!("there is an access key without its secret key; set {SECRET} too")),
+        (None, Some(_)) => return wrong(format!("there is a secret key without its access key; set {KEY} too")),
+    };
+    let token = found.token.unwrap_or_default();
+    // They stand in lines of requests.
+    if [&user, &token, &region].iter().any(|word| !word.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return wrong("an access key, session token or region holds what none of them can; look at them".to_string());
+    }
+    Ok(Credentials { user, password, token, region, domain: String::new() })
+}
+
+fn wrong(what: String) -> Result<Credentials, CredentialsError> {
+    Err(CredentialsError::Aws { what })
+}
+
+/// What a profile says.
+#[derive(Clone, Default)]
+struct Section {
+    key: Option<String>,
+    secret: Option<String>,
+    token: Option<String>,
+    region: Option<String>,
+}
+
+impl Section {
+    /// The settings of the sections that are `ours`; what precedes the first has an empty name. An error is the number of a
+    /// line of ours that is no setting.
+    fn read(text: &str, ours: impl Fn(&str) -> bool) -> Result<Self, usize> {
+        let (mut found, mut is_ours) = (Self::default(), ours(""));
+        for (line, setting) in (1_usize..).zip(text.lines()) {
+            let setting = setting.trim();
+            if let Some(name) = setting.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                is_ours = ours(name.trim());
+            } else if is_ours && !setting.is_empty() && !setting.starts_with(['#', ';']) {
+                let (name, value) = setting.split_once('=').ok_or(line)?;
+                let value = Some(value.trim().to_string()).filter(|value| !value.is_empty());
+                match name.trim() {
+                    "aws_access_key_id" | "username" => found.key = value,
+                    "aws_secret_access_key" | "password" => found.secret = value,
+                    "aws_session_token" => found.token = value,
+                    "region" => found.region = value,
+                    _ => {}
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The section of this name in a file of profiles; `None` where there is none, or no file.
+fn section(path: &Path, ours: impl Fn(&str) -> bool) -> Option<Section> {
+    let small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MOST_BYTES);
+    let text = std::fs::read_to_string(path).ok().filter(|_| small)?;
+    let has_it = text.lines().any(|line| {
+        let name = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        name.is_some_and(|name| ours(name.trim()))
+    });
+    // What else its owner wrote there is of no concern.
+    Section::read(&text, |name| !name.is_empty() && ours(name)).ok().filter(|_| has_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        set: Vec<(&'static str, String)>,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::create_dir(folder.path().join(".aws")).unwrap();
+            let home = folder.path().display().to_string();
+            Self { folder, set: vec![("HOME", home)] }
+        }
+
+        fn file(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            path
+        }
+
+        fn with(mut self, name: &'static str, value: &str) -> Self {
+            self.set.push((name, value.to_string()));
+            self
+        }
+
+        fn find(&self, file: Option<&Path>) -> Result<Credentials, CredentialsError> {
+            let of = |name: &str| self.set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
+            find(file, &of)
+        }
+    }
+
+    const SHARED: &str = "[default]\naws_access_key_id = AK1\naws_secret_access_key = hidden1\n\n[lab]\n\
+                          aws_access_key_id=AK2\naws_secret_access_key=hid=den2\naws_session_token=T\nregion=eu-west-2\n";
+
+    #[test]
+    fn nobody_is_anonymous_in_the_usual_region() {
+        let found = Place::new().find(None).unwrap();
+        assert_eq!((found.user.as_str(), found.region.as_str()), ("", "us-east-1"));
+    }
+
+    #[test]
+    fn the_environment_comes_before_the_profile_and_a_named_file_before_both() {
+        let place = Place::new().with(KEY, "AK0").with(SECRET, "hidden0").with("AWS_REGION", "ap-south-1");
+        place.file(".aws/credentials", SHARED);
+        let found = place.find(None).unwrap();
+        assert_eq!((found.user.as_str(), found.region.as_str()), ("AK0", "ap-south-1"));
+        assert!(!format!("{found:?}").contains("hidden"));
+        let named = place.file("mine", "username=AK3\npassword=hidden3\n");
+        assert_eq!(place.find(Some(&named)).unwrap().user, "AK3");
+        std::fs::set_permissions(&named, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let error = place.find(Some(&named)).unwrap_err().to_string();
+        assert!(error.contains("chmod 600") && !error.contains("hidden"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_is_found_by_its_name() {
+        let place = Place::new().with(PROFILE, "lab");
+        place.file(".aws/credentials", SHARED);
+        let found = place.find(None).unwrap();
+        let Credentials { user, password, token, region, .. } = &found;
+        assert_eq!([user, password, token, region], ["AK2", "hid=den2", "T", "eu-west-2"]);
+        let place = Place::new();
+        place.file(".aws/credentials", SHARED);
+        place.file(".aws/config", "[default]\nregion = eu-north-1\n[profile lab]\nregion=x\n");
+        let found = place.find(None).unwrap();
+        assert_eq!((found.user.as_str(), found.region.as_str()), ("AK1", "eu-north-1"));
+        let error = Place::new().with(PROFILE, "nobody").find(None).unwrap_err().to_string();
+        assert!(error.contains("nobody"), "{error}");
+    }
+
+    #[test]
+    fn half_of_a_pair_and_broken_lines_are_refused() {
+        let error = Place::new().with(KEY, "AK0").find(None).unwrap_err().to_string();
+        assert!(error.contains(SECRET), "{error}");
+        let place = Place::new().with(KEY, "AK\r\nX: y").with(SECRET, "hidden");
+        let error = place.find(None).unwrap_err().to_string();
+        assert!(error.contains("access key") && !error.contains("hidden"), "{error}");
+    }
+}

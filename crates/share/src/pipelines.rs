@@ -1,0 +1,174 @@
+//! Keeps requests in flight on several connections, and looks at those alone that have something to take.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, poll_for, wait};
+use crate::protocol::{Done, Order, Outcome, SlotBytes};
+
+/// So many connections are looked at in turn, which takes no further call.
+const FEW: usize = 4;
+/// How many of them are told of with one call.
+const AT_ONCE: usize = 64;
+/// How often silence is looked at where there are more.
+const SILENCE_EVERY: Duration = Duration::from_millis(50);
+
+/// Connections that the slots are shared out to.
+pub struct Pipelines {
+    each: Vec<Pipeline>,
+    /// Who says which of them have something; `None` where there are few.
+    crowd: Option<Crowd>,
+}
+
+struct Crowd {
+    epoll: OwnedFd,
+    /// Those that have something.
+    ready: Vec<usize>,
+    /// Which of them it also watches for room to send.
+    sending: Vec<bool>,
+    looked: Instant,
+}
+
+impl Pipelines {
+    /// So many connections to `source`, and at least one.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn open(source: &dyn PipelineSource, count: u32, options: LaneOptions) -> Outcome<Self> {
+        let each: Vec<Pipeline> = (0..count.max(1)).map(|_| source.pipeline(options)).collect::<Result<_, _>>()?;
+        let crowd = if each.len() > FEW { Some(Crowd::of(&each)?) } else { None };
+        Ok(Self { each, crowd })
+    }
+
+    /// Takes an order; `push` sends it.
+    ///
+    /// # Panics
+    /// Where there is no such slot.
+    pub fn order(&mut self, order: Order) {
+        let count = self.each.len();
+        self.each[order.slot as usize % count].order(order);
+    }
+
+    /// Sends what can be sent; does not wait.
+    ///
+    /// # Errors
+    /// Where a connection is lost.
+    pub fn push(&mut self, slots: &dyn SlotBytes) -> Outcome<()> {
+        let busy = (0..).zip(&mut self.each).filter(|(_, pipeline)| pipeline.in_flight() > 0);
+        for (at, pipeline) in busy {
+            match &mut self.crowd {
+                None => pipeline.push(slots)?,
+                Some(crowd) => crowd.push(at, pipeline, slots)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent, takes what has come, and appends what is done; does not wait.
+    ///
+    /// # Errors
+    /// As [`Pipeline::advance`].
+    pub fn advance(&mut self, slots: &mut dyn SlotBytes, done: &mut Vec<Done>) -> Outcome<()> {
+        let Some(crowd) = &mut self.crowd else {
+            let mut busy = self.each.iter_mut().filter(|pipeline| pipeline.in_flight() > 0);
+            return busy.try_for_each(|pipeline| pipeline.advance(slots, done));
+        };
+        crowd.look().map_err(|error| self.each[0].lost(error))?;
+        while let Some(at) = crowd.ready.pop() {
+            let pipeline = &mut self.each[at];
+            pipeline.take(slots, done)?;
+            crowd.push(at, pipeline, slots)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until one of them can go on, for so long at most; without a time until then, but no longer than a second.
+    ///
+    /// # Errors
+    /// What the system says; a signal is no error.
+    pub fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
+        match &self.crowd {
+            None => wait(&self.each, time),
+            Some(crowd) => poll_for(&mut [PollFd::from_borrowed_fd(crowd.epoll.as_fd(), PollFlags::IN)], time),
+        }
+    }
+
+    /// Refuses to wait any longer for a server that has been silent for too long.
+    ///
+    /// # Errors
+    /// Then.
+    pub fn check_silence(&mut self) -> Outcome<()> {
+        let now = Instant::now();
+        if let Some(crowd) = &mut self.crowd {
+            if now.saturating_duration_since(crowd.looked) < SILENCE_EVERY {
+                return Ok(());
+            }
+            crowd.looked = now;
+        }
+        self.each.iter().try_for_each(|pipeline| pipeline.check_silence_at(now))
+    }
+}
+
+impl Crowd {
+    fn of(each: &[Pipeline]) -> Outcome<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|error| each[0].lost(error.into()))?;
+        let ready = Vec::with_capacity(AT_ONCE);
+        let mut crowd = Self { epoll, ready, sending: vec![false; each.len()], looked: Instant::now() };
+        (0..).zip(each).try_for_each(|(at, pipeline)| crowd.enter(at, pipeline))?;
+        Ok(crowd)
+    }
+
+    /// Asks which have something, without waiting.
+    fn look(&mut self) -> std::io::Result<()> {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut room = [const { MaybeUninit::<Event>::uninit() }; AT_ONCE];
+        match epoll::wait(&self.epoll, &mut room[..], Some(&at_once)) {
+            Ok((events, _)) => self.ready.extend(events.iter().map(|event| event.data.u64() as usize)),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent on one of them, on another connection where the server has ended this one.
+    fn push(&mut self, at: usize, pipeline: &mut Pipeline, slots: &dyn SlotBytes) -> Outcome<()> {
+        if pipeline.is_cut() {
+            self.forget(pipeline);
+            if pipeline.in_flight() == 0 {
+                return Ok(());
+            }
+            pipeline.renew()?;
+            self.enter(at, pipeline)?;
+        }
+        pipeline.push(slots)?;
+        self.watch(at, pipeline)
+    }
+
+    fn enter(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {
+        self.sending[at] = false;
+        let data = EventData::new_u64(at as u64);
+        let added = epoll::add(&self.epoll, pipeline.socket(), data, EventFlags::IN);
+        added.map_err(|error| pipeline.lost(error.into()))
+    }
+
+    /// Whoever else holds the socket open would keep it in here.
+    fn forget(&self, pipeline: &Pipeline) {
+        let _ = epoll::delete(&self.epoll, pipeline.socket());
+    }
+
+    /// Watches for room to send where something is to be sent, and else not.
+    fn watch(&mut self, at: usize, pipeline: &Pipeline) -> Outcome<()> {
+        let sends = pipeline.sends();
+        if self.sending[at] == sends {
+            return Ok(());
+        }
+        self.sending[at] = sends;
+        let flags = if sends { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+        let changed = epoll::modify(&self.epoll, pipeline.socket(), EventData::new_u64(at as u64), flags);
+        changed.map_err(|error| pipeline.lost(error.into()))
+    }
+}

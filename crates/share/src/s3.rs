@@ -1,0 +1,14 @@
+//! Speaks S3 over HTTP/1.1, signed with Version 4 of Amazon's signatures.
+
+mod client;
+mod head;
+mod listing;
+mod objects;
+mod refusal;
+mod rehearsal;
+mod requests;
+mod signer;
+mod site;
+
+pub(crate) use objects::{S3File, S3Share};
+pub(crate) use rehearsal::{S3Client, rehearse};

@@ -1,0 +1,239 @@
+//! Asks a server of S3 one thing after the other, waiting for each answer: what is done before and after requests.
+
+use std::io::{ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use md5::{Digest, Md5};
+
+use super::head::{Body, Head, MOST_HEAD};
+use super::signer::Signer;
+use super::site::Site;
+use crate::channel::{Channel, Peer};
+use crate::chunks::Chunks;
+use crate::credentials::Credentials;
+use crate::protocol::Outcome;
+
+/// Longest answer that is taken.
+const MOST_BYTES: usize = 16 << 20;
+/// How often a server that has too much to do is asked again, and how long is waited first; twice as long each time.
+const TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A bucket, as one who signs in sees it.
+pub(crate) struct Client {
+    pub site: Site,
+    pub peer: Peer,
+    pub signer: Signer,
+    channel: Option<Channel>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub method: &'static str,
+    /// Whose name; the bucket itself where it is empty.
+    pub key: &'a str,
+    /// Name and value, encoded, in the order of their names.
+    pub query: &'a str,
+    pub body: &'a [u8],
+}
+
+/// The answer.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    pub status: u16,
+    pub region: Option<String>,
+    pub body: Vec<u8>,
+    closes: bool,
+}
+
+impl Reply {
+    pub fn is_well(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+impl Client {
+    /// For a bucket that `peer` serves.
+    pub fn new(site: Site, peer: Peer, credentials: &Credentials) -> Self {
+        let signer = Signer::new(credentials, &site.authority);
+        Self { site, peer, signer, channel: None }
+    }
+
+    /// A connection to the server.
+    ///
+    /// # Errors
+    /// Where it takes none.
+    pub fn connect(&self) -> Outcome<Channel> {
+        connect(&self.site, &self.peer)
+    }
+
+    /// Asks, and waits for the answer, whatever its status; asks again where the server has too much to do for a while.
+    ///
+    /// # Errors
+    /// Where the connection is lost or the answer is none.
+    pub fn ask(&mut self, asking: Asking<'_>) -> Outcome<Reply> {
+        let mut pause = PAUSE.min(self.peer.timeout / 10);
+        for _ in 1..TRIES {
+            let reply = self.ask_once(asking)?;
+            if !matches!(reply.status, 429 | 500 | 502 | 503) {
+                return Ok(reply);
+            }
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+        self.ask_once(asking)
+    }
+
+    fn ask_once(&mut self, asking: Asking<'_>) -> Outcome<Reply> {
+        // One that waited for us may have been ended since.
+        let reply = match self.channel.take() {
+            Some(mut channel) => match self.exchange(&mut channel, asking) {
+                Ok(reply) => Ok((channel, reply)),
+                Err(crate::ShareError::Lost { .. }) => self.anew(asking),
+                Err(error) => Err(error),
+            },
+            None => self.anew(asking),
+        };
+        let (channel, reply) = reply?;
+        self.channel = Some(channel).filter(|_| !reply.closes);
+        Ok(reply)
+    }
+
+    fn anew(&mut self, asking: Asking<'_>) -> Outcome<(Channel, Reply)> {
+        let mut channel = self.connect()?;
+        let reply = self.exchange(&mut channel, asking)?;
+        Ok((channel, reply))
+    }
+
+    fn exchange(&mut self, channel: &mut Channel, asking: Asking<'_>) -> Outcome<Reply> {
+        let Asking { method, key, query, body } = asking;
+        let path = self.site.path(key);
+        let mark = if query.is_empty() { "" } else { "?" };
+        let mut request = format!("{method} {path}{mark}{query} HTTP/1.1\r\nHost: {}\r\n", self.site.authority);
+        if matches!(method, "POST" | "PUT") {
+            request += &format!("Content-Length: {}\r\n", body.len());
+        }
+        if !body.is_empty() {
+            request +=
+                &format!("Content-Type: application/xml\r\nContent-MD5: {}\r\n", STANDARD.encode(Md5::digest(body)));
+        }
+        let mut request = request.into_bytes();
+        request.extend_from_slice(self.signer.fields(method, path.as_bytes(), query.as_bytes()));
+        request.extend_from_slice(body);
+        let sent = channel.stream.write_all(&request).and_then(|()| channel.stream.flush());
+        sent.map_err(|error| channel.failed(error))?;
+        receive(channel)
+    }
+}
+
+/// A connection to the server of a bucket.
+///
+/// # Errors
+/// Where it takes none, or is not whom its certificate should name.
+pub(crate) fn connect(site: &Site, peer: &Peer) -> Outcome<Channel> {
+    let channel = peer.connect(site.port, false)?;
+    if !site.is_tls {
+        return Ok(channel);
+    }
+    #[cfg(feature = "s3")]
+    return over_tls(channel, &site.host);
+    #[cfg(not(feature = "s3"))]
+    Err(peer.refused(
+        "this halfpower speaks S3 over http:// alone; for https:// build it with `cargo build --release --features s3`",
+    ))
+}
+
+/// The same connection, over TLS.
+#[cfg(feature = "s3")]
+fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
+    use crate::tls::{BUNDLE, Refusal, TlsWire};
+    use crate::wire::Wire;
+
+    let Channel { stream, peer } = channel;
+    let refused = |refusal| {
+        match refusal {
+        Refusal::Untrusted(what) => peer.refused(format!(
+            "{host} is not trusted, or speaks no TLS ({what}); look at the endpoint, or name its certificate with {BUNDLE}"
+        )),
+        Refusal::NoTrust(what) => peer.refused(what),
+        Refusal::Failed(error) => peer.failed(error),
+    }
+    };
+    let stream = match stream {
+        Wire::Plain(stream) => Wire::Tls(Box::new(TlsWire::over(stream, host).map_err(refused)?)),
+        tls @ Wire::Tls(_) => tls,
+    };
+    Ok(Channel { stream, peer })
+}
+
+/// One whole answer.
+fn receive(channel: &mut Channel) -> Outcome<Reply> {
+    let until = Instant::now() + channel.peer.timeout;
+    let mut there = Vec::new();
+    let (mut reply, bytes, body) = loop {
+        match Head::read(&there).map_err(|what| channel.peer.garbage(what))? {
+            Some(Head { bytes, status: 100..=199, .. }) => {
+                there.drain(..bytes);
+                continue;
+            }
+            Some(Head { bytes, status, body, closes, region, .. }) => {
+                break (Reply { status, region: region.map(str::to_string), body: Vec::new(), closes }, bytes, body);
+            }
+            None => {}
+        }
+        if there.len() > MOST_HEAD {
+            return Err(channel.peer.garbage("a head that does not end"));
+        }
+        if more(channel, &mut there, until)? == 0 {
+            return Err(channel.failed(ErrorKind::UnexpectedEof.into()));
+        }
+    };
+    there.drain(..bytes);
+    let mut chunks = Chunks::default();
+    loop {
+        match body {
+            Body::Bytes(length) if length > MOST_BYTES => {
+                return Err(channel.peer.garbage(format!("an answer of {length} bytes")));
+            }
+            Body::Bytes(length) if there.len() >= length => {
+                there.truncate(length);
+                reply.body = there;
+                return Ok(reply);
+            }
+            Body::Chunks => {
+                let taken = chunks.take(&there, &mut |part| reply.body.extend_from_slice(part));
+                let (_, is_over) = taken.map_err(|what| channel.peer.garbage(what))?;
+                there.clear();
+                if is_over {
+                    return Ok(reply);
+                }
+            }
+            Body::Bytes(_) | Body::Rest => {}
+        }
+        if there.len() + reply.body.len() > MOST_BYTES {
+            return Err(channel.peer.garbage("an answer that does not end"));
+        }
+        if more(channel, &mut there, until)? == 0 {
+            if body == Body::Rest {
+                reply.body = there;
+                return Ok(reply);
+            }
+            return Err(channel.failed(ErrorKind::UnexpectedEof.into()));
+        }
+    }
+}
+
+/// Takes what comes next; gives how much that is, and 0 at the end.
+fn more(channel: &mut Channel, there: &mut Vec<u8>, until: Instant) -> Outcome<usize> {
+    // One who sends a byte at a time says nothing either.
+    if Instant::now() > until {
+        return Err(channel.peer.silent(channel.peer.timeout));
+    }
+    let mut part = [0; 16 << 10];
+    let came = channel.stream.read(&mut part).map_err(|error| channel.failed(error))?;
+    there.extend_from_slice(&part[..came]);
+    Ok(came)
+}

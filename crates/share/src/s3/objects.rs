@@ -1,0 +1,262 @@
+//! Makes objects of our own in a bucket, and removes them: one that is read, laid out in parts, and one for each write.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use halfpower_spec::ShareAddress;
+
+use super::client::{Asking, Client, Reply, connect};
+use super::listing::{completion, deletion, keys, text_of};
+use super::refusal::refusal;
+use super::requests::{Objects, S3Requests, Upload};
+use super::site::{Site, encoded};
+use crate::channel::Peer;
+use crate::credentials::Credentials;
+use crate::pipeline::{LaneOptions, Purpose};
+use crate::protocol::{Limits, Opened, Outcome};
+
+/// Most bytes of a request: a usual size of parts, and what an answer may hold.
+const MOST_BYTES: u32 = 64 << 20;
+/// Smallest part of an upload but the last (the reference says 5 MiB), and the most parts of one.
+const PART_BYTES: u64 = 8 << 20;
+const MOST_PARTS: u64 = 10_000;
+/// What is told where a server does not say how much room it has.
+const ROOM: u64 = 1 << 60;
+/// How long is waited for a removal at most.
+const REMOVAL: Duration = Duration::from_secs(10);
+
+/// A folder of a bucket.
+pub(crate) struct S3Share {
+    site: Site,
+    peer: Peer,
+    credentials: Credentials,
+}
+
+/// Objects of our own in it; dropped, they are removed.
+pub(crate) struct S3File {
+    state: Mutex<State>,
+    site: Site,
+    /// What the keys of all of them begin with, a `/` at its end.
+    folder: String,
+}
+
+struct State {
+    client: Client,
+    /// The upload that has begun and not ended.
+    upload: Option<Upload>,
+    /// Whether the object that is read was made, and whether requests may have made others.
+    has_object: bool,
+    has_lanes: bool,
+}
+
+impl S3Share {
+    /// A bucket of the server of `address`; nothing is asked of it yet.
+    pub fn new(peer: Peer, address: &ShareAddress, credentials: Credentials) -> Self {
+        let site = Site::of(address, &credentials.region);
+        let peer = Peer { host: site.host.as_str().into(), ..peer };
+        Self { site, peer, credentials }
+    }
+
+    /// Begins to make objects under keys that begin with `name`, which nobody else has.
+    ///
+    /// # Errors
+    /// Where the server is not there, does not know who asks, or lets nothing be made.
+    pub fn create(&mut self, name: &str) -> Outcome<Option<S3File>> {
+        let folder = format!("{}{name}/", self.site.prefix);
+        let client = Client::new(self.site.clone(), self.peer.clone(), &self.credentials);
+        let state = State { client, upload: None, has_object: false, has_lanes: false };
+        let file = S3File { state: Mutex::new(state), site: self.site.clone(), folder };
+        file.begin(PART_BYTES)?;
+        Ok(Some(file))
+    }
+
+    /// A connection of its own on which a request can be in flight.
+    ///
+    /// # Errors
+    /// Where the server takes no further one.
+    pub fn open(&self, file: &S3File, options: LaneOptions) -> Outcome<Opened> {
+        let channel = connect(&self.site, &self.peer)?;
+        let mut state = file.state();
+        let objects = match (options.purpose, &state.upload) {
+            (Purpose::LayOut, Some(upload)) => Objects::Parts(upload.clone()),
+            (Purpose::ReadBack, _) => Objects::Blocks,
+            _ => Objects::FileAndBlocks,
+        };
+        state.has_lanes |= matches!(objects, Objects::FileAndBlocks);
+        let anew = Some((self.site.clone(), self.peer.clone()));
+        let protocol = S3Requests::new(&self.credentials, (&self.site, &file.folder), objects, anew);
+        Ok(Opened { channel, protocol: Box::new(protocol) })
+    }
+
+    /// Whether messages are encrypted.
+    pub fn is_tls(&self) -> bool {
+        self.site.is_tls
+    }
+
+    /// Whether requests are signed.
+    pub fn signs(&self) -> bool {
+        !self.credentials.user.is_empty()
+    }
+
+    /// The server's name and port.
+    pub fn server(&self) -> (&str, u16) {
+        (&self.site.host, self.site.port)
+    }
+
+    /// Most bytes of a request.
+    pub fn limits(&self) -> Limits {
+        Limits { read_bytes: MOST_BYTES, write_bytes: MOST_BYTES }
+    }
+
+    /// What is to be said of the server.
+    pub fn facts(&self) -> String {
+        let Site { is_tls, authority, .. } = &self.site;
+        let over = if *is_tls { "https, encrypted" } else { "http, not encrypted" };
+        let signed = if !self.signs() {
+            "requests are anonymous".to_string()
+        } else {
+            format!(
+                "requests are signed (Version 4, region {}), what they carry is not hashed",
+                self.credentials.region
+            )
+        };
+        format!(
+            "S3 at {authority} over {over}; {signed}; each request in flight has a connection of its own, so depth counts \
+             connections; reads are ranges of one object; each write is an object of its own, durable once it is \
+             answered, so --cache device and --cache none are the same here, and no flush follows"
+        )
+    }
+}
+
+impl S3File {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The object that is read.
+    fn key(&self) -> String {
+        format!("{}file", self.folder)
+    }
+
+    /// Bytes that may still be written, of which no server tells.
+    pub fn free_bytes(&self) -> u64 {
+        ROOM
+    }
+
+    /// Gets ready to write the object of `bytes` anew; gives the bytes of each part but the last.
+    ///
+    /// # Errors
+    /// Where the server takes no upload.
+    pub fn begin_layout(&self, bytes: u64) -> Outcome<u64> {
+        let part_bytes = bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20).max(PART_BYTES);
+        let mut state = self.state();
+        let is_fresh = |upload: &Upload| upload.etags.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        match &mut state.upload {
+            Some(upload) if is_fresh(upload) => {
+                upload.part_bytes = part_bytes;
+                return Ok(part_bytes);
+            }
+            _ => self.abort(&mut state)?,
+        }
+        drop(state);
+        self.begin(part_bytes)?;
+        Ok(part_bytes)
+    }
+
+    fn begin(&self, part_bytes: u64) -> Outcome<()> {
+        let mut state = self.state();
+        let reply = state.client.ask(Asking { method: "POST", key: &self.key(), query: "uploads=", body: b"" })?;
+        if !reply.is_well() {
+            return Err(refusal(&state.client, &reply, "no object may be made there"));
+        }
+        let id = text_of(&reply.body, "UploadId").filter(|id| !id.is_empty());
+        let Some(id) = id else { return Err(state.client.peer.garbage("an upload without a name")) };
+        state.upload = Some(Upload { id: encoded(&id, false), part_bytes, etags: Arc::default() });
+        Ok(())
+    }
+
+    /// Makes one object of the parts that were written.
+    ///
+    /// # Errors
+    /// Where the server does not.
+    pub fn end_layout(&self) -> Outcome<()> {
+        let mut state = self.state();
+        let Some(upload) = state.upload.take() else { return Ok(()) };
+        let etags = upload.etags.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let body = completion(etags.iter().map_while(|etag| etag.as_deref()));
+        let query = format!("uploadId={}", upload.id);
+        let reply = state.client.ask(Asking { method: "POST", key: &self.key(), query: &query, body: body.as_bytes() });
+        // It may say to be well, begin to answer, and fail later.
+        let is_whole = |reply: &Reply| reply.is_well() && text_of(&reply.body, "Code").is_none();
+        match reply {
+            Ok(reply) if is_whole(&reply) => {
+                state.has_object = true;
+                Ok(())
+            }
+            other => {
+                state.upload = Some(upload);
+                let reply = other?;
+                Err(refusal(&state.client, &reply, "the object that was laid out is not taken"))
+            }
+        }
+    }
+
+    /// Gives up what was uploaded and made no object.
+    fn abort(&self, state: &mut State) -> Outcome<()> {
+        let Some(Upload { id, .. }) = state.upload.take() else { return Ok(()) };
+        let query = format!("uploadId={id}");
+        let reply = state.client.ask(Asking { method: "DELETE", key: &self.key(), query: &query, body: b"" })?;
+        if reply.is_well() || reply.status == 404 {
+            return Ok(());
+        }
+        Err(refusal(&state.client, &reply, "the parts that were uploaded cannot be given up"))
+    }
+
+    /// Removes everything under our own folder.
+    fn remove(&self, state: &mut State) -> Outcome<()> {
+        let mut first = String::new();
+        loop {
+            let query = format!("list-type=2&max-keys=1000&prefix={}", encoded(&self.folder, false));
+            let reply = state.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
+            let Some(found) = keys(&reply.body).filter(|_| reply.is_well()) else {
+                // Who may not list can still remove what is known.
+                delete(&mut state.client, &self.key())?;
+                let refused = refusal(&state.client, &reply, "its list is refused");
+                return if state.has_lanes { Err(refused) } else { Ok(()) };
+            };
+            let ours: Vec<String> = found.into_iter().filter(|key| key.starts_with(&self.folder)).collect();
+            match ours.first() {
+                None => return Ok(()),
+                Some(again) if *again == first => {
+                    return Err(state.client.peer.refused("what was removed is still there"));
+                }
+                Some(another) => first.clone_from(another),
+            }
+            let body = deletion(&ours);
+            let reply =
+                state.client.ask(Asking { method: "POST", key: "", query: "delete=", body: body.as_bytes() })?;
+            if !reply.is_well() || text_of(&reply.body, "Code").is_some() {
+                ours.iter().try_for_each(|key| delete(&mut state.client, key))?;
+            }
+        }
+    }
+}
+
+fn delete(client: &mut Client, key: &str) -> Outcome<()> {
+    let reply = client.ask(Asking { method: "DELETE", key, query: "", body: b"" })?;
+    if reply.is_well() || reply.status == 404 { Ok(()) } else { Err(refusal(client, &reply, "nothing may be removed")) }
+}
+
+impl Drop for S3File {
+    fn drop(&mut self) {
+        let mut state = self.state();
+        state.client.peer.timeout = state.client.peer.timeout.min(REMOVAL);
+        let aborted = self.abort(&mut state);
+        let has_objects = state.has_object || state.has_lanes;
+        let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };
+        for error in [aborted, removed].into_iter().filter_map(Result::err) {
+            let (bucket, folder) = (&self.site.bucket, &self.folder);
+            eprintln!("halfpower: {error}; remove what begins with {folder} from the bucket {bucket}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Writes GET and PUT, and reads their answers: one request at a time on a connection, as HTTP/1.1 has it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::client::connect;
+use super::head::{Body, Head, MOST_HEAD};
+use super::signer::Signer;
+use super::site::Site;
+use crate::channel::{Channel, Peer};
+use crate::credentials::Credentials;
+use crate::protocol::{Answer, Done, Frame, Op, Order, Outcome, Protocol};
+
+/// The most digits of a number, and the words between what a head holds.
+const NUMBERS_AND_WORDS: usize = 256;
+const EIO: i32 = 5;
+
+/// Which objects the requests go to.
+pub(crate) enum Objects {
+    /// Reads go to ranges of the object that was laid out; each write is an object of its own.
+    FileAndBlocks,
+    /// Reads go to the objects that writes have made.
+    Blocks,
+    /// Writes are parts of an upload.
+    Parts(Upload),
+}
+
+/// An upload in parts.
+#[derive(Clone)]
+pub(crate) struct Upload {
+    /// Its name at the server, as a query has it.
+    pub id: String,
+    /// Bytes of each part but the last.
+    pub part_bytes: u64,
+    /// The marks of its parts, as the server has given them.
+    pub etags: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+/// S3's side of a pipeline.
+pub(crate) struct S3Requests {
+    objects: Objects,
+    /// Paths of the object that is read, and of those of writes up to their number.
+    file: Vec<u8>,
+    blocks: Vec<u8>,
+    /// The field `Host`, from the end of the first line on.
+    host: Vec<u8>,
+    reading: Signer,
+    writing: Signer,
+    /// The request in flight.
+    flying: Option<Order>,
+    /// What the head of the answer says.
+    answer: Told,
+    /// Whether the server ends the connection.
+    is_spent: bool,
+    /// Where another connection comes from.
+    anew: Option<(Site, Peer)>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    status: u16,
+    head: usize,
+    length: usize,
+    is_chunked: bool,
+    etag: Option<String>,
+}
+
+impl S3Requests {
+    /// For objects whose keys begin with `folder`. `anew` is where another connection comes from when the server ends this
+    /// one.
+    pub fn new(
+        credentials: &Credentials,
+        (site, folder): (&Site, &str),
+        objects: Objects,
+        anew: Option<(Site, Peer)>,
+    ) -> Self {
+        let signer = Signer::new(credentials, &site.authority);
+        let path = |name: &str| site.path(&format!("{folder}{name}")).into_bytes();
+        Self {
+            objects,
+            file: path("file"),
+            blocks: path("blocks/"),
+            host: format!(" HTTP/1.1\r\nHost: {}\r\n", site.authority).into_bytes(),
+            reading: signer.clone(),
+            writing: signer,
+            flying: None,
+            answer: Told::default(),
+            is_spent: false,
+            anew,
+        }
+    }
+
+    fn write_read(&mut self, order: &Order, out: &mut Out<'_>) {
+        out.put(b"GET ");
+        let from = out.at;
+        let path = match self.objects {
+            Objects::Blocks => {
+                out.put(&self.blocks);
+                out.number(order.offset);
+                from..out.at
+            }
+            _ => {
+                out.put(&self.file);
+                from..out.at
+            }
+        };
+        out.put(&self.host);
+        out.put(b"Range: bytes=");
+        let begin = if matches!(self.objects, Objects::Blocks) { 0 } else { order.offset };
+        out.number(begin);
+        out.put(b"-");
+        out.number(begin + u64::from(order.length.max(1)) - 1);
+        out.put(b"\r\n");
+        if matches!(self.objects, Objects::Blocks) {
+            let (written, rest) = out.bytes.split_at_mut(out.at);
+            let fields = self.reading.fields("GET", &written[path], b"");
+            rest[..fields.len()].copy_from_slice(fields);
+            out.at += fields.len();
+        } else {
+            out.put(self.reading.fields_again("GET", &self.file));
+        }
+    }
+
+    fn write_write(&mut self, order: &Order, out: &mut Out<'_>) {
+        out.put(b"PUT ");
+        let from = out.at;
+        let (path, query) = if let Objects::Parts(upload) = &self.objects {
+            out.put(&self.file);
+            let path = from..out.at;
+            out.put(b"?");
+            let query = out.at;
+            out.put(b"partNumber=");
+            out.number(order.offset / upload.part_bytes + 1);
+            out.put(b"&uploadId=");
+            out.put(upload.id.as_bytes());
+            (path, query..out.at)
+        } else {
+            out.put(&self.blocks);
+            out.number(order.offset);
+            (from..out.at, out.at..out.at)
+        };
+        out.put(&self.host);
+        out.put(b"Content-Length: ");
+        out.number(order.length.into());
+        out.put(b"\r\n");
+        let (written, rest) = out.bytes.split_at_mut(out.at);
+        let fields = self.writing.fields("PUT", &written[path], &written[query]);
+        rest[..fields.len()].copy_from_slice(fields);
+        out.at += fields.len();
+    }
+
+    /// The end of a request of this answer.
+    fn ended(&mut self, order: Order) -> Result<Answer, String> {
+        let Told { status, head, length, is_chunked, .. } = self.answer;
+        let slot = order.slot;
+        let result = match (status, order.op) {
+            (200 | 206, Op::Read) if is_chunked => return Err("data in chunks".to_string()),
+            (200, Op::Read) if length > order.length as usize || order.offset > 0 && self.is_ranged() => {
+                return Err("a whole object for a range of it".to_string());
+            }
+            (200 | 206, Op::Read) => return Ok(Answer::Data { slot, from: head, length: length as u32 }),
+            // Nothing is there any more.
+            (416, Op::Read) => Ok(0),
+            (200..=299, Op::Write) => {
+                self.keep_mark(&order)?;
+                Ok(order.length)
+            }
+            (status, _) => Err(errno(status)),
+        };
+        let done = Done { slot, result };
+        Ok(if is_chunked { Answer::Chunked(done) } else { Answer::Done(done) })
+    }
+
+    fn is_ranged(&self) -> bool {
+        !matches!(self.objects, Objects::Blocks)
+    }
+
+    /// Keeps the mark of a part, for the end of its upload.
+    fn keep_mark(&mut self, order: &Order) -> Result<(), String> {
+        let Objects::Parts(upload) = &self.objects else { return Ok(()) };
+        let etag = self.answer.etag.take().ok_or("a part without a mark (ETag)")?;
+        let mut etags = upload.etags.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (order.offset / upload.part_bytes) as usize;
+        if etags.len() <= at {
+            etags.resize(at + 1, None);
+        }
+        etags[at] = Some(etag);
+        Ok(())
+    }
+}
+
+impl Protocol for S3Requests {
+    fn head_bytes(&self) -> usize {
+        let upload = if let Objects::Parts(upload) = &self.objects { upload.id.len() } else { 0 };
+        self.file.len().max(self.blocks.len()) + upload + self.host.len() + self.reading.bytes() + NUMBERS_AND_WORDS
+    }
+
+    fn least_bytes(&self) -> usize {
+        MOST_HEAD
+    }
+
+    fn most_in_flight(&self) -> usize {
+        1
+    }
+
+    fn admits(&self, _order: &Order) -> bool {
+        self.flying.is_none() && !self.is_spent
+    }
+
+    fn write(&mut self, order: &Order, head: &mut [u8]) -> usize {
+        let mut out = Out { bytes: head, at: 0 };
+        match order.op {
+            Op::Write => self.write_write(order, &mut out),
+            Op::Read | Op::Flush => self.write_read(order, &mut out),
+        }
+        self.flying = Some(*order);
+        out.at
+    }
+
+    fn mark(&self, _length: usize) -> Option<u32> {
+        None
+    }
+
+    fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
+        let Some(Head { bytes, status, body, closes, etag, .. }) = Head::read(there)? else { return Ok(None) };
+        let (length, is_chunked) = match body {
+            Body::Bytes(length) => (length, false),
+            Body::Chunks => (0, true),
+            Body::Rest => (0, false),
+        };
+        let etag = etag.filter(|_| matches!(self.objects, Objects::Parts(_))).map(str::to_string);
+        self.answer = Told { status, head: bytes, length, is_chunked, etag };
+        self.is_spent |= closes;
+        let length = bytes.checked_add(length).ok_or("a length that is none")?;
+        Ok(Some(Frame { before: 0, prefix: bytes, length }))
+    }
+
+    fn read(&mut self, _prefix: &[u8], _length: usize) -> Result<Answer, String> {
+        if matches!(self.answer.status, 100..=199) {
+            return Ok(Answer::Other);
+        }
+        let order = self.flying.take().ok_or("an answer to no request")?;
+        self.ended(order)
+    }
+
+    fn is_spent(&self) -> bool {
+        self.is_spent
+    }
+
+    fn can_renew(&self) -> bool {
+        self.anew.is_some()
+    }
+
+    fn renewed(&mut self) -> Outcome<Channel> {
+        let (site, peer) = self.anew.as_ref().expect("only who can renew is asked to");
+        let channel = connect(site, peer)?;
+        (self.flying, self.is_spent) = (None, false);
+        Ok(channel)
+    }
+}
+
+/// Bytes as they are put together, without an allocation.
+struct Out<'a> {
+    bytes: &'a mut [u8],
+    at: usize,
+}
+
+impl Out<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    fn number(&mut self, mut number: u64) {
+        let mut digits = [0; 20];
+        let mut first = digits.len();
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.put(&digits[first..]);
+    }
+}
+
+/// The number of an error as <errno.h> has it.
+fn errno(status: u16) -> i32 {
+    match status {
+        400 | 411 | 412 | 416 => 22,
+        401 | 403 => 13,
+        404 | 410 => 2,
+        405 | 501 => 95,
+        408 | 504 => 110,
+        // It has too much to do: SlowDown.
+        409 | 429 | 503 => 16,
+        413 => 27,
+        507 => 28,
+        _ => EIO,
+    }
+}

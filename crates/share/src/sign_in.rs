@@ -1,0 +1,147 @@
+//! Finds the user and password for a server of files: environment, a file, or a question on the terminal.
+//!
+//! The password never stands on a command line.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use halfpower_spec::{ShareAddress, ShareProtocol};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use crate::credentials::{Credentials, CredentialsError, read_alone};
+
+/// Names of the environment.
+const USER: &str = "HALFPOWER_SMB_USER";
+const PASSWORD: &str = "HALFPOWER_SMB_PASSWORD";
+const DOMAIN: &str = "HALFPOWER_SMB_DOMAIN";
+
+impl Credentials {
+    /// Those for `address`: of the file where one is named, else of the environment, else as the user says who is asked on
+    /// the terminal. What the address says of user and domain comes first.
+    ///
+    /// # Errors
+    /// Where the file cannot be used, or a user has no password and there is no terminal to ask on.
+    pub fn find(address: &ShareAddress, file: Option<&Path>) -> Result<Self, CredentialsError> {
+        match address.protocol {
+            ShareProtocol::Smb => {}
+            ShareProtocol::Nfs => return Ok(Self::default()),
+            ShareProtocol::S3 => return crate::aws::find(file, &|name| std::env::var(name).ok()),
+        }
+        let (mut found, mut has_password) = match file {
+            Some(file) => Self::read(file)?,
+            None => Self::of_environment(|name| std::env::var(name).ok()),
+        };
+        let named = address.user.is_some();
+        found.user = address.user.clone().unwrap_or(found.user);
+        found.domain = address.domain.clone().unwrap_or(found.domain);
+        if !has_password && !found.user.is_empty() {
+            let asked = if named || file.is_none() { ask(&address.place().to_string(), &found.user) } else { None };
+            has_password = asked.is_some();
+            found.password = asked.unwrap_or_default();
+        }
+        if !has_password && !found.user.is_empty() {
+            return Err(CredentialsError::NoPassword { address: address.place().to_string(), user: found.user });
+        }
+        Ok(found)
+    }
+
+    /// What the environment says, and whether there was a password.
+    fn of_environment(variable: impl Fn(&str) -> Option<String>) -> (Self, bool) {
+        let password = variable(PASSWORD);
+        let has_password = password.is_some();
+        let of = |name| variable(name).unwrap_or_default();
+        (
+            Self { user: of(USER), password: password.unwrap_or_default(), domain: of(DOMAIN), ..Self::default() },
+            has_password,
+        )
+    }
+
+    /// What a file as for `mount.cifs` says, and whether there was a password.
+    fn read(path: &Path) -> Result<(Self, bool), CredentialsError> {
+        let text = read_alone(path)?;
+        let (mut found, mut has_password) = (Self::default(), false);
+        for (line, setting) in (1..).zip(text.lines()) {
+            let wrong = || CredentialsError::Line { path: path.to_path_buf(), line };
+            if setting.trim().is_empty() || setting.trim_start().starts_with('#') {
+                continue;
+            }
+            // A password may begin or end with a space; a key does not.
+            let (key, value) = setting.split_once('=').ok_or_else(wrong)?;
+            match key.trim() {
+                "username" | "user" => found.user = value.trim().to_string(),
+                "password" | "pass" => (found.password, has_password) = (value.to_string(), true),
+                "domain" | "dom" | "workgroup" => found.domain = value.trim().to_string(),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok((found, has_password))
+    }
+}
+
+/// Asks for a password on the terminal, without showing it; `None` where there is none.
+fn ask(address: &str, user: &str) -> Option<String> {
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+    let before = tcgetattr(&terminal).ok()?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    hidden.local_modes.insert(LocalModes::ECHONL);
+    write!(&terminal, "Password of {} for {}: ", halfpower_spec::escaped(user), halfpower_spec::escaped(address))
+        .ok()?;
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden).ok()?;
+    let mut line = String::new();
+    let read = BufReader::new(&terminal).read_line(&mut line);
+    let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
+    read.ok().filter(|bytes| *bytes > 0)?;
+    Some(line.trim_end_matches(['\n', '\r']).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn file(text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("credentials");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_file_of_mount_cifs_is_read() {
+        let (_folder, path) = file("# a comment\nusername = ann\npassword= se=cret \n\ndomain=WORK\n", 0o600);
+        let (found, has_password) = Credentials::read(&path).unwrap();
+        assert!(has_password);
+        assert_eq!((found.user.as_str(), found.domain.as_str(), found.password.as_str()), ("ann", "WORK", " se=cret "));
+        assert!(!format!("{found:?}").contains("cret"));
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        for mode in [0o640, 0o604, 0o660] {
+            let (_folder, path) = file("password=secret", mode);
+            let error = Credentials::read(&path).unwrap_err().to_string();
+            assert!(error.contains("chmod 600") && !error.contains("secret"), "{error}");
+        }
+        let (_folder, path) = file("username=ann\npasswort=secret", 0o600);
+        let error = Credentials::read(&path).unwrap_err().to_string();
+        assert!(error.contains("line 2") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn the_environment_is_read_and_an_empty_password_is_one() {
+        let of = |known: &'static [(&str, &str)]| {
+            let value =
+                move |name: &str| known.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
+            Credentials::of_environment(value)
+        };
+        let (found, has_password) = of(&[(USER, "ann"), (PASSWORD, "secret")]);
+        assert_eq!((found.user.as_str(), found.password.as_str(), has_password), ("ann", "secret", true));
+        assert_eq!(of(&[(PASSWORD, "")]), (Credentials::default(), true));
+        assert_eq!(of(&[]), (Credentials::default(), false));
+    }
+}

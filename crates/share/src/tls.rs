@@ -1,0 +1,141 @@
+//! Speaks TLS over a connection, waiting or not as its socket does; nothing runs beside it.
+
+use std::io::{ErrorKind, IoSlice, Read, Result, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, OnceLock};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
+
+/// Names a file of certificates that are trusted in place of the machine's.
+pub(crate) const BUNDLE: &str = "AWS_CA_BUNDLE";
+
+/// One side of TLS over a connection.
+#[derive(Debug)]
+pub(crate) struct TlsWire {
+    session: ClientConnection,
+    stream: TcpStream,
+}
+
+/// Why a connection carries no TLS.
+pub(crate) enum Refusal {
+    /// The server is not trusted, or speaks another protocol; in a few words.
+    Untrusted(String),
+    /// Nothing here is trusted; a sentence.
+    NoTrust(String),
+    /// The connection failed.
+    Failed(std::io::Error),
+}
+
+/// What is trusted: the certificates of the file that the environment names, else the machine's (SSL_CERT_FILE).
+fn trusted() -> std::result::Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    if let Some(path) = std::env::var_os(BUNDLE).filter(|path| !path.is_empty()) {
+        let unreadable = |error| format!("{BUNDLE}={}: it holds no certificates ({error})", path.display());
+        for certificate in CertificateDer::pem_file_iter(&path).map_err(unreadable)? {
+            roots.add_parsable_certificates([certificate.map_err(unreadable)?]);
+        }
+    } else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
+    if roots.is_empty() {
+        return Err(format!(
+            "this machine trusts no certificates; install them (ca-certificates), or name a file with {BUNDLE}"
+        ));
+    }
+    Ok(roots)
+}
+
+fn config(roots: RootCertStore) -> std::result::Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
+}
+
+impl TlsWire {
+    /// TLS over a connection to a server of this name.
+    ///
+    /// # Errors
+    /// Where the server is not who it should be, or speaks no TLS.
+    pub fn over(mut stream: TcpStream, host: &str) -> std::result::Result<Self, Refusal> {
+        static CONFIG: OnceLock<std::result::Result<Arc<ClientConfig>, String>> = OnceLock::new();
+        let config = CONFIG.get_or_init(|| trusted().and_then(config)).clone().map_err(Refusal::NoTrust)?;
+        let untrusted = |error: &dyn std::fmt::Display| Refusal::Untrusted(error.to_string());
+        let name = ServerName::try_from(host.to_string()).map_err(|error| untrusted(&error))?;
+        let mut session = ClientConnection::new(config, name).map_err(|error| untrusted(&error))?;
+        while session.is_handshaking() {
+            session.complete_io(&mut stream).map_err(|error| match error.kind() {
+                ErrorKind::InvalidData => untrusted(&error),
+                _ => Refusal::Failed(error),
+            })?;
+        }
+        Ok(Self { session, stream })
+    }
+
+    pub fn tcp(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub fn owes(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    /// Sends what waits, as much as the connection takes.
+    fn send(&mut self) -> Result<()> {
+        while self.session.wants_write() {
+            match self.session.write_tls(&mut self.stream) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes bytes in by `put`; where there is no room for any, others have to go first.
+    fn take(&mut self, put: impl Fn(&mut ClientConnection) -> Result<usize>) -> Result<usize> {
+        loop {
+            let count = put(&mut self.session)?;
+            match self.send() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && count > 0 => return Ok(count),
+                Err(error) => return Err(error),
+                Ok(()) if count > 0 => return Ok(count),
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+impl Read for TlsWire {
+    fn read(&mut self, room: &mut [u8]) -> Result<usize> {
+        loop {
+            match self.session.reader().read(room) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+            match self.send() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                sent => sent?,
+            }
+            self.session.read_tls(&mut self.stream)?;
+            self.session.process_new_packets().map_err(|error| std::io::Error::new(ErrorKind::InvalidData, error))?;
+        }
+    }
+}
+
+impl Write for TlsWire {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.take(|session| session.writer().write(bytes))
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        self.take(|session| session.writer().write_vectored(parts))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.send()
+    }
+}

@@ -1,0 +1,301 @@
+//! Serves one bucket of S3 from memory: signatures are checked, objects are read by range, written whole or in parts.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+pub const BUCKET: &str = "bucket";
+pub const KEY: &str = "AKIAMEMORY";
+pub const SECRET: &str = "hidden-word-17";
+
+/// How it behaves once an object is read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// As it should.
+    Well,
+    /// Never answers.
+    Silent,
+    /// Answers with bytes that are none of HTTP.
+    Garbage,
+    /// Ends the connection.
+    Gone,
+    /// Ends the connection after each answer, as it says.
+    Closing,
+    /// Refuses every second request, in chunks.
+    SlowDown,
+    /// Lets nobody write.
+    ReadOnly,
+}
+
+#[derive(Default)]
+pub struct Store {
+    pub objects: BTreeMap<String, Vec<u8>>,
+    /// Parts of uploads that have not ended, by their name.
+    pub uploads: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
+    /// Requests for bytes of objects, and connections.
+    pub requests: u64,
+    pub connections: u64,
+}
+
+/// A server that lives as long as its process.
+#[derive(Clone)]
+pub struct MemoryS3 {
+    pub port: u16,
+    pub store: Arc<Mutex<Store>>,
+    mood: Arc<Mutex<Mood>>,
+}
+
+struct Asked {
+    method: String,
+    path: String,
+    query: String,
+    fields: BTreeMap<String, String>,
+    body: Vec<u8>,
+}
+
+struct Answer {
+    status: u16,
+    fields: String,
+    body: Vec<u8>,
+}
+
+fn answer(status: u16, body: impl Into<Vec<u8>>) -> Answer {
+    Answer { status, fields: String::new(), body: body.into() }
+}
+
+fn refuse(status: u16, code: &str) -> Answer {
+    answer(status, format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{SECRET}</Message></Error>"))
+}
+
+impl MemoryS3 {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = Self { port, store: Arc::default(), mood: Arc::new(Mutex::new(Mood::Well)) };
+        let shared = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = shared.clone();
+                server.store.lock().unwrap().connections += 1;
+                std::thread::spawn(move || {
+                    let _ = stream.set_nodelay(true);
+                    server.serve(stream)
+                });
+            }
+        });
+        server
+    }
+
+    pub fn address(&self) -> String {
+        format!("s3://{BUCKET}/a%20folder?endpoint={}", self.endpoint())
+    }
+
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub fn be(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    /// Answers on a connection until it ends.
+    pub fn serve(&self, mut stream: impl Read + Write) -> Option<()> {
+        let mut there = Vec::new();
+        loop {
+            let asked = next(&mut stream, &mut there)?;
+            let mood = *self.mood.lock().unwrap();
+            let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !asked.query.contains("list-type");
+            let number = if is_data { self.count() } else { 0 };
+            match mood {
+                Mood::Silent if is_data => std::thread::park(),
+                Mood::Gone if is_data => return None,
+                Mood::Garbage if is_data => {
+                    stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").ok()?;
+                    continue;
+                }
+                _ => {}
+            }
+            let refused =
+                mood == Mood::SlowDown && is_data && number.is_multiple_of(2) && !asked.query.contains("part");
+            let Answer { status, mut fields, body } = match () {
+                () if refused => refuse(503, "SlowDown"),
+                () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
+                () => self.answer(&asked),
+            };
+            if mood == Mood::Closing {
+                fields += "Connection: close\r\n";
+            }
+            let head = format!("HTTP/1.1 {status} Said\r\n{fields}");
+            let whole = if refused {
+                let chunk = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", body.len());
+                [chunk.as_bytes(), &body, b"\r\n0\r\n\r\n"].concat()
+            } else {
+                [format!("{head}Content-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat()
+            };
+            stream.write_all(&whole).ok()?;
+            stream.flush().ok()?;
+            if mood == Mood::Closing {
+                return None;
+            }
+        }
+    }
+
+    fn count(&self) -> u64 {
+        let mut store = self.store.lock().unwrap();
+        store.requests += 1;
+        store.requests
+    }
+
+    fn answer(&self, asked: &Asked) -> Answer {
+        if let Err(code) = checked(asked) {
+            return refuse(403, code);
+        }
+        let Some(key) = asked.path.strip_prefix(&format!("/{BUCKET}/")) else { return refuse(404, "NoSuchBucket") };
+        let key = decoded(key);
+        let query: BTreeMap<&str, String> = asked
+            .query
+            .split('&')
+            .filter_map(|part| part.split_once('='))
+            .map(|(name, value)| (name, decoded(value)))
+            .collect();
+        let mut store = self.store.lock().unwrap();
+        match asked.method.as_str() {
+            "POST" if query.contains_key("uploads") => {
+                let id = format!("up/load+{}", store.uploads.len());
+                store.uploads.insert(id.clone(), BTreeMap::new());
+                answer(
+                    200,
+                    format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"),
+                )
+            }
+            "POST" if query.contains_key("delete") => {
+                let text = String::from_utf8_lossy(&asked.body);
+                for key in text.split("<Key>").skip(1).filter_map(|part| part.split("</Key>").next()) {
+                    store.objects.remove(key);
+                }
+                answer(200, "<DeleteResult/>")
+            }
+            "POST" => complete(&mut store, key, &query["uploadId"], &asked.body),
+            "PUT" if query.contains_key("partNumber") => {
+                let number = query["partNumber"].parse().unwrap();
+                let Some(parts) = store.uploads.get_mut(&query["uploadId"]) else { return refuse(404, "NoSuchUpload") };
+                parts.insert(number, asked.body.clone());
+                Answer { fields: format!("ETag: \"part-{number}\"\r\n"), ..answer(200, "") }
+            }
+            "PUT" => {
+                store.objects.insert(key, asked.body.clone());
+                answer(200, "")
+            }
+            "DELETE" => {
+                match query.get("uploadId") {
+                    Some(id) => drop(store.uploads.remove(id)),
+                    None => drop(store.objects.remove(&key)),
+                }
+                answer(204, "")
+            }
+            _ if query.contains_key("list-type") => {
+                let ours = store.objects.keys().filter(|key| key.starts_with(&query["prefix"])).take(1000);
+                let contents: String = ours.map(|key| format!("<Contents><Key>{key}</Key></Contents>")).collect();
+                answer(200, format!("<ListBucketResult>{contents}</ListBucketResult>"))
+            }
+            _ => ranged(store.objects.get(&key), asked.fields.get("range")),
+        }
+    }
+}
+
+/// The object of all parts, which have to be those that were given out, and large but for the last.
+fn complete(store: &mut Store, key: String, id: &str, body: &[u8]) -> Answer {
+    let Some(parts) = store.uploads.remove(id) else { return refuse(404, "NoSuchUpload") };
+    let named = String::from_utf8_lossy(body).matches("&quot;part-").count();
+    let small = parts.values().rev().skip(1).any(|part| part.len() < 5 << 20);
+    if named != parts.len() || small || !parts.keys().copied().eq(1..=parts.len() as u64) {
+        return refuse(400, if small { "EntityTooSmall" } else { "InvalidPart" });
+    }
+    store.objects.insert(key, parts.into_values().flatten().collect());
+    answer(200, "<CompleteMultipartUploadResult/>")
+}
+
+fn ranged(object: Option<&Vec<u8>>, range: Option<&String>) -> Answer {
+    let Some(object) = object else { return refuse(404, "NoSuchKey") };
+    let Some((first, last)) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-')) else {
+        return answer(200, object.clone());
+    };
+    let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+    match object.get(first..object.len().min(last + 1)) {
+        Some(bytes) if !bytes.is_empty() => answer(206, bytes),
+        _ => refuse(416, "InvalidRange"),
+    }
+}
+
+fn next(stream: &mut impl Read, there: &mut Vec<u8>) -> Option<Asked> {
+    let mut part = vec![0; 64 << 10];
+    let mut more = |there: &mut Vec<u8>| {
+        let came = stream.read(&mut part).ok().filter(|came| *came > 0)?;
+        there.extend_from_slice(&part[..came]);
+        Some(())
+    };
+    let end = loop {
+        match there.windows(4).position(|window| window == b"\r\n\r\n") {
+            Some(end) => break end,
+            None => more(there)?,
+        }
+    };
+    let text = String::from_utf8(there[..end].to_vec()).ok()?;
+    there.drain(..end + 4);
+    let mut lines = text.lines();
+    let mut words = lines.next()?.split(' ');
+    let (method, target) = (words.next()?.to_string(), words.next()?);
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (path, query) = (path.to_string(), query.to_string());
+    let fields: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_string()))
+        .collect();
+    let length = fields.get("content-length").map_or(0, |length| length.parse().unwrap());
+    while there.len() < length {
+        more(there)?;
+    }
+    let body = there.drain(..length).collect();
+    Some(Asked { method, path, query, fields, body })
+}
+
+/// Whether the request is signed by the one user, worked out from what came.
+fn checked(asked: &Asked) -> Result<(), &'static str> {
+    let Some(authorization) = asked.fields.get("authorization") else { return Err("AccessDenied") };
+    let of = |name: &str| authorization.split(name).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("");
+    let (credential, names, signature) = (of("Credential="), of("SignedHeaders="), of("Signature="));
+    let Some((KEY, scope)) = credential.split_once('/') else { return Err("InvalidAccessKeyId") };
+    let field = |name: &str| asked.fields.get(name).map_or("", String::as_str);
+    let signed: String = names.split(';').map(|name| format!("{name}:{}\n", field(name))).collect();
+    let hash = |bytes: &[u8]| hex(&Sha256::digest(bytes));
+    let Asked { method, path, query, .. } = asked;
+    let payload = field("x-amz-content-sha256");
+    let request = format!("{method}\n{path}\n{query}\n{signed}\n{names}\n{payload}");
+    let text = format!("AWS4-HMAC-SHA256\n{}\n{scope}\n{}", field("x-amz-date"), hash(request.as_bytes()));
+    let mut key = format!("AWS4{SECRET}").into_bytes();
+    for part in scope.split('/').chain([text.as_str()]) {
+        let mut mac = <Hmac<Sha256>>::new_from_slice(&key).unwrap();
+        mac.update(part.as_bytes());
+        key = mac.finalize().into_bytes().to_vec();
+    }
+    if hex(&key) == signature { Ok(()) } else { Err("SignatureDoesNotMatch") }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = (*first == b'%').then(|| u8::from_str_radix(std::str::from_utf8(&after[..2]).unwrap(), 16).unwrap());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap()
+}

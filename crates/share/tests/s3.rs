@@ -1,0 +1,212 @@
+//! Checks requests in flight to a bucket in memory: bytes, depth, objects of our own, and a server that fails.
+
+use std::time::Duration;
+
+use halfpower_share::{
+    Access, Credentials, Done, LaneOptions, Op, Order, PipelineSource, Pipelines, Purpose, Share, ShareError,
+};
+use halfpower_spec::{ShareAddress, Target};
+
+use crate::carrying::{Slots, carry, lane, orders};
+use crate::memory_s3::{BUCKET, KEY, MemoryS3, Mood, SECRET};
+
+const PART_BYTES: usize = 8 << 20;
+
+pub fn address(text: &str) -> ShareAddress {
+    match Target::parse(text, |_| Err(std::io::Error::other("none"))) {
+        Ok(Target::Share(address)) => address,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn credentials(user: &str, password: &str) -> Credentials {
+    let (user, password, region) = (user.to_string(), password.to_string(), "eu-west-2".to_string());
+    Credentials { user, password, region, ..Credentials::default() }
+}
+
+fn connect_as(server: &MemoryS3, user: &str, password: &str) -> Result<Share, ShareError> {
+    let access = Access { credentials: credentials(user, password), timeout: Duration::from_millis(700) };
+    Share::connect(&address(&server.address()), &access)
+}
+
+fn connect(server: &MemoryS3) -> Share {
+    connect_as(server, KEY, SECRET).unwrap()
+}
+
+fn byte(at: usize) -> u8 {
+    (at % 251) as u8
+}
+
+/// Lays out an object of this many bytes, in parts.
+pub fn lay_out(share: &Share, bytes: usize) {
+    assert_eq!(share.begin_layout(bytes as u64).unwrap(), Some(PART_BYTES as u64));
+    let options = LaneOptions { purpose: Purpose::LayOut, ..lane(false, 1, PART_BYTES as u32) };
+    let mut pipeline = share.pipeline(options).unwrap();
+    for from in (0..bytes).step_by(PART_BYTES) {
+        let part = from..bytes.min(from + PART_BYTES);
+        let mut slots = Slots(vec![part.clone().map(byte).collect()]);
+        let order = Order { slot: 0, op: Op::Write, offset: from as u64, length: part.len() as u32 };
+        let done = carry(&mut pipeline, &mut slots, &[order]).unwrap();
+        assert_eq!(done[0].result, Ok(part.len() as u32));
+    }
+    share.end_layout().unwrap();
+}
+
+/// Carries orders, each on a connection of its own.
+fn carry_all(pipelines: &mut Pipelines, slots: &mut Slots, orders: &[Order]) -> Result<Vec<Done>, String> {
+    orders.iter().for_each(|order| pipelines.order(*order));
+    let mut done = Vec::new();
+    pipelines.push(slots).map_err(|error| error.to_string())?;
+    while done.len() < orders.len() {
+        pipelines.advance(slots, &mut done).map_err(|error| error.to_string())?;
+        if done.len() < orders.len() {
+            pipelines.wait(Some(Duration::from_millis(2))).unwrap();
+            pipelines.check_silence().map_err(|error| error.to_string())?;
+        }
+    }
+    done.sort_by_key(|done| done.slot);
+    Ok(done)
+}
+
+#[test]
+fn what_was_laid_out_is_read_and_what_was_written_is_read_back() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    let bytes = 2 * PART_BYTES + 5000;
+    lay_out(&share, bytes);
+    assert!(share.facts().contains("eu-west-2") && !share.facts().contains(KEY), "{}", share.facts());
+    for (length, depth) in [(512, 1), (4099, 3), (4096, 64), (65536, 16), (1 << 20, 8)] {
+        let mut slots = Slots(vec![vec![0; length as usize]; depth as usize]);
+        let mut pipelines = Pipelines::open(&share, depth, lane(false, depth, length)).unwrap();
+        let done = carry_all(&mut pipelines, &mut slots, &orders(Op::Read, depth, length, 777)).unwrap();
+        assert!(done.iter().all(|done| done.result == Ok(length)), "{length} x {depth}: {done:?}");
+        let there = |slot: u32, at: usize| byte(777 + slot as usize * length as usize + at);
+        let is_right = |slot: u32| slots.0[slot as usize].iter().enumerate().all(|(at, byte)| *byte == there(slot, at));
+        assert!((0..depth).all(is_right), "{length} x {depth}");
+        let pattern = |slot: u32| (0..length).map(|byte| (byte * 7 + slot * 31) as u8).collect::<Vec<u8>>();
+        slots.0 = (0..depth).map(pattern).collect();
+        let done = carry_all(&mut pipelines, &mut slots, &orders(Op::Write, depth, length, 0)).unwrap();
+        assert!(done.iter().all(|done| done.result == Ok(length)), "{length} x {depth}: {done:?}");
+        slots.0.iter_mut().for_each(|slot| slot.fill(0));
+        let options = LaneOptions { purpose: Purpose::ReadBack, ..lane(false, depth, length) };
+        let mut pipelines = Pipelines::open(&share, depth, options).unwrap();
+        let done = carry_all(&mut pipelines, &mut slots, &orders(Op::Read, depth, length, 0)).unwrap();
+        assert!(done.iter().all(|done| done.result == Ok(length)), "{done:?}");
+        assert!((0..depth).all(|slot| slots.0[slot as usize] == pattern(slot)), "{length} x {depth}");
+    }
+    let mut pipeline = share.pipeline(lane(false, 1, 4096)).unwrap();
+    let mut slots = Slots(vec![vec![0; 4096]]);
+    for (from, got) in [(bytes as u64 - 100, 100), (bytes as u64, 0)] {
+        let done = carry(&mut pipeline, &mut slots, &orders(Op::Read, 1, 4096, from)).unwrap();
+        assert_eq!(done[0].result, Ok(got), "the object ends there");
+    }
+}
+
+#[test]
+fn a_single_connection_carries_its_requests_in_turn() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    let mut pipeline = share.pipeline(lane(false, 8, 4096)).unwrap();
+    let mut slots = Slots(vec![vec![0; 4096]; 8]);
+    let done = carry(&mut pipeline, &mut slots, &orders(Op::Read, 8, 4096, 0)).unwrap();
+    assert!(done.iter().all(|done| done.result == Ok(4096)), "{done:?}");
+}
+
+#[test]
+fn objects_are_ours_and_go_with_us() {
+    let server = MemoryS3::start();
+    server.store.lock().unwrap().objects.insert("a folder/theirs".to_string(), b"theirs".to_vec());
+    let share = connect(&server);
+    assert_eq!(server.store.lock().unwrap().uploads.len(), 1, "what may be made is known");
+    lay_out(&share, PART_BYTES);
+    let mut pipelines = Pipelines::open(&share, 6, lane(false, 6, 4096)).unwrap();
+    carry_all(&mut pipelines, &mut Slots(vec![vec![1; 4096]; 6]), &orders(Op::Write, 6, 4096, 0)).unwrap();
+    let keys: Vec<String> = server.store.lock().unwrap().objects.keys().cloned().collect();
+    assert_eq!(keys.len(), 8);
+    let ours = format!("a folder/.halfpower-{}-", std::process::id());
+    assert!(keys.iter().filter(|key| key.starts_with(&ours)).count() == 7, "{keys:?}");
+    share.begin_layout(1 << 20).unwrap();
+    drop((pipelines, share));
+    let store = server.store.lock().unwrap();
+    assert_eq!(store.objects.keys().collect::<Vec<_>>(), ["a folder/theirs"]);
+    assert!(store.uploads.is_empty(), "an upload that has begun is given up");
+}
+
+#[test]
+fn a_server_that_ends_connections_is_asked_on_others() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    for depth in [1, 8] {
+        server.be(Mood::Closing);
+        let mut pipelines = Pipelines::open(&share, depth, lane(false, depth, 4096)).unwrap();
+        let mut slots = Slots(vec![vec![0; 4096]; depth as usize]);
+        let before = server.store.lock().unwrap().connections;
+        for op in [Op::Read, Op::Write, Op::Read] {
+            let done = carry_all(&mut pipelines, &mut slots, &orders(op, depth, 4096, 0)).unwrap();
+            assert!(done.iter().all(|done| done.result == Ok(4096)), "{done:?}");
+        }
+        assert!(server.store.lock().unwrap().connections >= before + 2 * u64::from(depth));
+        server.be(Mood::Well);
+    }
+}
+
+#[test]
+fn a_server_with_too_much_to_do_is_an_error_of_requests() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    server.be(Mood::SlowDown);
+    let mut pipelines = Pipelines::open(&share, 6, lane(false, 6, 4096)).unwrap();
+    let mut slots = Slots(vec![vec![0; 4096]; 6]);
+    for op in [Op::Read, Op::Write] {
+        let done = carry_all(&mut pipelines, &mut slots, &orders(op, 6, 4096, 0)).unwrap();
+        let (busy, well): (Vec<&Done>, Vec<&Done>) = done.iter().partition(|done| done.result == Err(16));
+        assert!(busy.len() == 3 && well.iter().all(|done| done.result == Ok(4096)), "{done:?}");
+    }
+}
+
+#[test]
+fn a_server_that_fails_ends_the_connection_with_a_sentence() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    for (mood, words) in [(Mood::Gone, "was lost"), (Mood::Garbage, "no answer of S3"), (Mood::Silent, "--timeout")] {
+        for depth in [2, 8] {
+            let mut pipelines = Pipelines::open(&share, depth, lane(false, depth, 4096)).unwrap();
+            server.be(mood);
+            let mut slots = Slots(vec![vec![1; 4096]; depth as usize]);
+            let said = carry_all(&mut pipelines, &mut slots, &orders(Op::Read, depth, 4096, 0)).unwrap_err();
+            assert!(said.contains(words) && said.contains("s3://bucket/a%20folder"), "{mood:?}: {said}");
+            server.be(Mood::Well);
+        }
+    }
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let server = MemoryS3::start();
+    let refused = |user: &str, password: &str| connect_as(&server, user, password).err().unwrap().to_string();
+    for (user, password, word) in [
+        ("", "", "nobody is signed in"),
+        ("AKIAOTHER", SECRET, "does not know the access key"),
+        (KEY, "another", "is not that of the access key"),
+    ] {
+        let said = refused(user, password);
+        assert!(said.contains(word) && !said.contains(SECRET) && !said.contains("another"), "{said}");
+    }
+    server.be(Mood::ReadOnly);
+    assert!(refused(KEY, SECRET).contains("no object may be made there"), "{}", refused(KEY, SECRET));
+    server.be(Mood::Well);
+    let access = Access { credentials: credentials(KEY, SECRET), timeout: Duration::from_millis(700) };
+    let said = |text: &str| Share::connect(&address(text), &access).err().unwrap().to_string();
+    let nowhere = said(&format!("s3://nowhere?endpoint={}", server.endpoint()));
+    assert!(nowhere.contains("there is no bucket nowhere"), "{nowhere}");
+    assert!(said(&format!("s3://{BUCKET}?endpoint=http://127.0.0.1:1")).contains("takes no connection"));
+    if cfg!(not(feature = "s3")) {
+        let said = said(&format!("s3://{BUCKET}?endpoint=https://127.0.0.1:{}", server.port));
+        assert!(said.contains("cargo build --release --features s3"), "{said}");
+    }
+    assert!(server.store.lock().unwrap().uploads.is_empty());
+}

@@ -1,0 +1,90 @@
+//! Parses and prints where S3 is asked: `http://server:port` or `https://server`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ParseError;
+use crate::authority::{host_and_port, without_password};
+
+/// A server of S3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Whether it is spoken to over TLS.
+    pub is_tls: bool,
+    /// Its name or number, an IPv6 one without its brackets.
+    pub host: String,
+    /// The port, where the address names one.
+    pub port: Option<u16>,
+}
+
+impl Endpoint {
+    /// The port to connect to.
+    pub fn reached_port(&self) -> u16 {
+        self.port.unwrap_or(if self.is_tls { 443 } else { 80 })
+    }
+
+    /// The server and its port, where that is named, as the field `Host` of a request has it.
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        self.port.map_or(host.clone(), |port| format!("{host}:{port}"))
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let example = "write a URL such as http://server:9000 or https://s3.example.org";
+        if let Some(shown) = without_password(text) {
+            let message = "a URL must not hold a password, which others could see: put it into the environment, such as \
+                           AWS_SECRET_ACCESS_KEY, or into a file for --credentials";
+            return Err(ParseError::new(&shown, 0, message));
+        }
+        let (is_tls, rest) = match text.split_once("://") {
+            Some(("http", rest)) => (false, rest),
+            Some(("https", rest)) => (true, rest),
+            _ => return Err(ParseError::new(text, 0, example)),
+        };
+        let at = text.len() - rest.len();
+        let server = rest.strip_suffix('/').unwrap_or(rest);
+        if server.contains(['/', '?', '#', '@', '%', ';']) {
+            let message = "an endpoint is a server and its port alone: put the bucket and its folders behind s3://";
+            return Err(ParseError::new(text, at, message));
+        }
+        let (host, port) = host_and_port(server).map_err(|_| ParseError::new(text, at, example))?;
+        Ok(Self { is_tls, host, port })
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.is_tls { "https" } else { "http" }, self.authority())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_read_and_printed() {
+        for (text, shown, port) in [
+            ("http://127.0.0.1:9000/", "http://127.0.0.1:9000", 9000),
+            ("https://s3.example.org", "https://s3.example.org", 443),
+            ("http://[::1]:80", "http://[::1]:80", 80),
+            ("http://nas", "http://nas", 80),
+        ] {
+            let endpoint: Endpoint = text.parse().unwrap();
+            assert_eq!((endpoint.to_string().as_str(), endpoint.reached_port()), (shown, port));
+        }
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused() {
+        for text in ["", "nas:9000", "ftp://nas", "http://", "http://nas/bucket", "http://nas:x", "http://a@nas"] {
+            assert!(text.parse::<Endpoint>().is_err(), "{text}");
+        }
+        let error = "https://key:hidden@nas".parse::<Endpoint>().unwrap_err().to_string();
+        assert!(error.contains("***") && !error.contains("hidden"), "{error}");
+    }
+}
