@@ -76,7 +76,7 @@ fn direction(rw: Rw) -> Direction {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{Arrival, Arrivals};
+    use halfpower_spec::{Arrival, Arrivals, WorkloadOptions};
 
     use super::*;
 
@@ -99,6 +99,22 @@ mod tests {
                 assert_eq!((ns(&of(4096, 8)), measured), (small, 2));
             }
         }
+    }
+
+    #[test]
+    fn each_sealing_is_measured_with_a_server_of_its_own() {
+        let mut ceilings = ClientCeilings::default();
+        let mut rehearsed = Vec::new();
+        for sealing in Sealing::ALL.iter().chain(Sealing::ALL) {
+            let options = WorkloadOptions { sealing: *sealing, ..WorkloadOptions::default() };
+            let rehearse = |sealing| {
+                rehearsed.push(sealing);
+                Rehearsal::plain(ShareProtocol::Smb)
+            };
+            let workload = Workload { options, ..Workload::default() };
+            assert!(ceilings.ns_per_io(ShareProtocol::Smb, rehearse, &workload).is_some());
+        }
+        assert_eq!(rehearsed, Sealing::ALL);
     }
 
     #[test]
