@@ -1,7 +1,7 @@
 //! Checks runs and studies of a bucket against a server of S3 that somebody else wrote, over HTTP and over TLS.
 //!
-//! `HALFPOWER_S3RVER` names s3rver's program (npm), which checks signatures. `HALFPOWER_S3` names a halfpower that was
-//! built with the feature `s3`, for TLS.
+//! `HALFPOWER_S3RVER` names s3rver's program (npm); it looks at who signs, and not at signatures of Version 4, which the
+//! tests of `share` do. `HALFPOWER_S3` names a halfpower that was built with the feature `s3`, for TLS.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

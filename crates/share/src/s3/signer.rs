@@ -243,7 +243,8 @@ mod tests {
         }
     }
 
-    /// The expected values were worked out apart from this code, with Python's hmac and hashlib.
+    /// The expected values were worked out apart from this code, with Python's hmac and hashlib; the first two are also what
+    /// botocore gives.
     #[test]
     fn signatures_are_those_of_another_implementation() {
         let (user, password) = ("AKIDEXAMPLE".to_string(), "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_string());
