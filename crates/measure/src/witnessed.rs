@@ -2,7 +2,7 @@
 //! another way than over the wire.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halfpower_record::{Environment, Record};
@@ -80,6 +80,8 @@ impl TargetBackend for WitnessedTarget {
         let measured = locked(&self.witness).measure(run, Bytes(self.span_bytes()), stop);
         measured.map(|record| Some(Record { started_unix_ms, ..record })).map_err(|error| match error {
             WitnessError::Interrupted => MeasureError::Interrupted,
+            // Who asks for an end on a terminal asks the command for it too.
+            _ if stop.load(Ordering::Relaxed) => MeasureError::Interrupted,
             error => MeasureError::Elsewhere { what: error.to_string() },
         })
     }

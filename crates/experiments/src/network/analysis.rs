@@ -67,6 +67,7 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
         let round_trip_us = row.round_trip_us.filter(|us| *us > 0.0)?;
         (row.latency_ns_p50 > 0).then(|| row.latency_ns_p50 as f64 / 1e3 / round_trip_us)
     });
+    let soaked_us = best.soaker_us.map(|us| us.max(best.charged_us.unwrap_or(0.0)));
     // Microseconds over bytes are thousands of milliseconds a megabyte.
     let per_mb = |us: Option<f64>| us.map(|us| us * 1e3 / best.bs_bytes as f64);
     Some(ShareRate {
@@ -77,7 +78,7 @@ fn rate(rows: &[NetworkRow], rw: Direction) -> Option<ShareRate> {
         half_power,
         round_trips,
         smallest_bs_bytes: alone.map_or(0, |row| row.bs_bytes),
-        ms_per_mb: per_mb(best.soaker_us.or(best.charged_us)),
+        ms_per_mb: per_mb(soaked_us.or(best.charged_us)),
         far_ms_per_mb: per_mb(best.far_us),
     })
 }

@@ -107,13 +107,18 @@ pub(crate) fn sealing_costs(data: &ExperimentData) -> Vec<SealingCost> {
             sealed: Sealed::of(cell.workload.options.sealing, asked),
             than: asked,
             times,
-            near: both(&|cell| cell.soaker_us).or_else(|| both(&|cell| cell.charged_us)),
+            near: both(&soaked_us).or_else(|| both(&|cell| cell.charged_us)),
             far: far(|far| far.soaker_us).or_else(|| both(&working)),
         });
     }
     costs.retain(|cost| cost.sealed != cost.than);
     costs.sort_by_key(|cost| (cost.rw, cost.sealed as u8, std::cmp::Reverse(cost.bs_bytes)));
     costs
+}
+
+/// What the soaker lost a request in microseconds, and no less than what was charged: it errs by a share of the time.
+pub(super) fn soaked_us(cell: &CellFinding) -> Option<f64> {
+    cell.soaker_us.map(|us| us.max(cell.charged_us.unwrap_or(0.0)))
 }
 
 /// A figure of both cells in microseconds a request, as time of a megabyte; `None` where one of them has none.

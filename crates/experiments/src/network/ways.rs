@@ -6,6 +6,7 @@ use halfpower_spec::{Direction, Way};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::sealed::soaked_us;
 use crate::data::ExperimentData;
 
 /// What one way gives one direction.
@@ -83,5 +84,5 @@ fn bill(cell: &CellFinding, far_end: Option<&FarEndMachine>) -> Option<WayBill> 
         let at_rest_us = machine.idle_cores.unwrap_or(0.0) * far.span_us;
         far.soaker_us.unwrap_or((far.machine_us - at_rest_us).max(0.0))
     });
-    Some(WayBill { bs_bytes: cell.bs_bytes, ms_per_mb: ms(cell.soaker_us?), far_ms_per_mb: far.map(ms) })
+    Some(WayBill { bs_bytes: cell.bs_bytes, ms_per_mb: ms(soaked_us(cell)?), far_ms_per_mb: far.map(ms) })
 }
