@@ -390,5 +390,8 @@ fn what_another_process_learnt_of_its_host_is_a_note_with_its_name() {
         },
     );
     let of_others: Vec<&String> = notes.iter().filter(|note| note.starts_with("rank ")).collect();
-    assert!(matches!(&of_others[..], [note] if note.starts_with("rank 2 on ") && note.ends_with("could not be emptied")), "{notes:?}");
+    assert!(
+        matches!(&of_others[..], [note] if note.starts_with("rank 2 on ") && note.ends_with("could not be emptied")),
+        "{notes:?}"
+    );
 }

@@ -76,7 +76,9 @@ impl Slurm {
     }
 
     fn log(&self) -> String {
-        ["slurmctld", "slurmd"].map(|name| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()).concat()
+        ["slurmctld", "slurmd"]
+            .map(|name| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default())
+            .concat()
     }
 
     fn srun(&self, program: &Path, processes: u32, words: &[&str]) -> Output {

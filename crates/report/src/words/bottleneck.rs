@@ -147,9 +147,9 @@ fn why(bottleneck: &Bottleneck) -> String {
         ),
         StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
             let of = processors_words(*processors_of, *processors);
-            let more = more_threads.zip(*more_mbps).map_or(String::new(), |(threads, mbps)| {
-                format!(" {threads} threads gave {}.", format::mbps(mbps))
-            });
+            let more = more_threads
+                .zip(*more_mbps)
+                .map_or(String::new(), |(threads, mbps)| format!(" {threads} threads gave {}.", format::mbps(mbps)));
             format!("{reach} and keep {of} {}.{more}", busy(*share, *waited_share))
         }
         StoppedBy::OwnClient { .. } | StoppedBy::Window { .. } => {

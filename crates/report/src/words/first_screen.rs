@@ -172,9 +172,9 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
         }
         StoppedBy::FullProcessor { processors_of, processors, share, waited_share, more_threads, more_mbps } => {
             let busy = busy(*share, *waited_share);
-            let more = more_threads.zip(*more_mbps).map(|(threads, mbps)| {
-                format!("; {threads} threads gave {}", format::mbps(mbps))
-            });
+            let more = more_threads
+                .zip(*more_mbps)
+                .map(|(threads, mbps)| format!("; {threads} threads gave {}", format::mbps(mbps)));
             match (processors_of, *processors as u64) {
                 (ProcessorsOf::Machine, all) => format!("the processors: all {all} are {busy}"),
                 (ProcessorsOf::Threads, 0 | 1) => {
