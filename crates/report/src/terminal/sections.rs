@@ -25,14 +25,17 @@ pub(super) fn all(findings: &StudyFindings, width: usize) -> Vec<Section> {
     ]
 }
 
-/// What each experiment answered; those that were not run, in one line.
+/// What each experiment answered and what it could not measure; those that were not run, in one line.
 fn experiments(findings: &StudyFindings, width: usize) -> Section {
     let ran = findings.experiments.iter().filter(|experiment| experiment.ran);
     let told = |experiment: &ExperimentSection| {
         let lead = format!("  {:<11} ", experiment.experiment.word());
-        Item::sentence(&lead, &experiment.answer, width, Tone::Plain)
+        let answer = Item::sentence(&lead, &experiment.answer, width, Tone::Plain);
+        let lead = format!("{:<14}- ", "");
+        let notes = experiment.notes.iter().map(|note| Item::sentence(&lead, note, width, Tone::Plain));
+        std::iter::once(answer).chain(notes).collect::<Vec<Item>>()
     };
-    let mut items: Vec<Item> = ran.map(told).collect();
+    let mut items: Vec<Item> = ran.flat_map(told).collect();
     let not: Vec<&str> =
         findings.experiments.iter().filter(|experiment| !experiment.ran).map(|e| e.experiment.word()).collect();
     if !not.is_empty() {
