@@ -303,3 +303,13 @@ fn figures_that_mean_nothing_are_not_shown() {
     let huge = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().is_ok_and(|n| n > 100.0);
     assert!(!text.split_whitespace().any(|word| word.ends_with('%') && huge(word)), "{text}");
 }
+
+#[test]
+fn the_full_report_says_what_an_experiment_could_not_measure() {
+    let mut study = scaling();
+    let ran = study.experiments.iter_mut().find(|experiment| experiment.ran).unwrap();
+    ran.notes = vec!["two members are one disk".to_string()];
+    let mut text = Vec::new();
+    halfpower_report::terminal_full(&study, &Style { width: 100, colour: false }, &mut text).unwrap();
+    assert!(String::from_utf8(text).unwrap().contains("- two members are one disk"));
+}
