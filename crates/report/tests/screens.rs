@@ -310,6 +310,6 @@ fn the_full_report_says_what_an_experiment_could_not_measure() {
     let ran = study.experiments.iter_mut().find(|experiment| experiment.ran).unwrap();
     ran.notes = vec!["two members are one disk".to_string()];
     let mut text = Vec::new();
-    halfpower_report::terminal_full(&study, &Style { width: 100, colour: false }, &mut text).unwrap();
+    terminal_full(&study, &Style { width: 100, colour: false }, &mut text).unwrap();
     assert!(String::from_utf8(text).unwrap().contains("- two members are one disk"));
 }
