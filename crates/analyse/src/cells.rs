@@ -138,8 +138,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         mbps,
         iops: Interval::of_means(&run_iops).value,
         latency_ns: latency(&valid),
-        achieved_depth: knows(Unknown::Latency)
-            .then(|| Interval::of_means(&means(&|r| finite(r.achieved_depth))).value),
+        achieved_depth: knows(Unknown::Latency).then(|| mean_depth(&means(&|r| finite(r.achieved_depth)))),
         charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, submitted) / 1e3),
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
@@ -168,6 +167,10 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         series_step_ns: first.series.step_ns,
     };
     Some(Gathered { finding, opened_cached: opened_cached(&plain), processors: Processors::of(records) })
+}
+
+fn mean_depth(of_runs: &[f64]) -> f64 {
+    Interval::of_means(of_runs).value
 }
 
 /// Whether a run moved anything, so that it has a rate.

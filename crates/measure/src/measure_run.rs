@@ -80,8 +80,6 @@ fn measure_in_pass(
     sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
     let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(Driven::record).chain(spent.beside).collect();
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
-    // In virtual time nobody waits for a real processor.
-    let waited_ns = if engine == EngineName::Simulated { 0 } else { own.iter().map(|lane| lane.tally.waited_ns).sum() };
     // A target that does not answer is not asked again.
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         sum.add_found(backend.read_back(run, stop)?);
@@ -102,7 +100,7 @@ fn measure_in_pass(
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
         achieved_depth: sum.depth,
-        cpu: Cpu { ios: submitted, waited_ns, ..spent.cpu },
+        cpu: Cpu { ios: submitted, waited_ns: waited_ns(engine, &own), ..spent.cpu },
         trims: rw.trims().then(|| sum.trims(rw)),
         latency: sum.latency,
         by_direction: rw.direction().is_none().then_some(sum.by_direction),
@@ -121,6 +119,11 @@ fn measure_in_pass(
         discarded: Vec::new(),
         origin: None,
     })
+}
+
+/// Time that threads waited for a processor; in virtual time nobody waits for a real one.
+fn waited_ns(engine: EngineName, lanes: &[Driven]) -> u64 {
+    if engine == EngineName::Simulated { 0 } else { lanes.iter().map(|lane| lane.tally.waited_ns).sum() }
 }
 
 /// Requests of random readers beside the workload.
