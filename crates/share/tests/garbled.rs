@@ -202,17 +202,17 @@ fn survive(protocol: ShareProtocol, messages: u64) {
 
 #[test]
 fn smb_survives_garbled_answers() {
-    survive(ShareProtocol::Smb, 1000);
+    survive(ShareProtocol::Smb, 300);
 }
 
 #[test]
 fn nfs_survives_garbled_answers() {
-    survive(ShareProtocol::Nfs, 1000);
+    survive(ShareProtocol::Nfs, 300);
 }
 
 #[test]
 fn s3_survives_garbled_answers() {
-    survive(ShareProtocol::S3, 1000);
+    survive(ShareProtocol::S3, 300);
 }
 
 #[test]
