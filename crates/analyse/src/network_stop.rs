@@ -9,6 +9,9 @@ use crate::{CellFinding, LevelId};
 const NEAR_CLIENT: f64 = 0.2;
 /// How far a rate may lie from what is in flight over the round trip to be explained by that.
 const NEAR_WINDOW: f64 = 0.1;
+/// How far below TCP's window over the round trip it may be: TCP is asked at the run's end, when nothing fills the window any
+/// more.
+const BELOW_TCP_WINDOW: f64 = 0.2;
 
 /// The cell gives about what our client gives against a server in memory, over loopback: server and network could bring
 /// little more.
@@ -39,6 +42,7 @@ pub(crate) fn at_window(cell: &CellFinding) -> Option<(LevelId, StoppedBy)> {
     let limit_mbps = bytes / round_trip_us;
     let share = cell.mbps.value / limit_mbps;
     let stopped_by = StoppedBy::Window { in_flight, bytes, round_trip_us, limit_mbps, share };
-    let is_explained = (1.0 - NEAR_WINDOW..=1.0 + NEAR_WINDOW).contains(&share);
+    let below = if in_flight == InFlight::TcpWindow { BELOW_TCP_WINDOW } else { NEAR_WINDOW };
+    let is_explained = (1.0 - below..=1.0 + NEAR_WINDOW).contains(&share);
     is_explained.then_some((LevelId::named("network's round trip", None), stopped_by))
 }
