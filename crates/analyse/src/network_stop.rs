@@ -11,7 +11,7 @@ const NEAR_CLIENT: f64 = 0.2;
 const NEAR_WINDOW: f64 = 0.1;
 /// How far below TCP's window over the round trip it may be: TCP is asked at the run's end, when nothing fills the window any
 /// more.
-const BELOW_TCP_WINDOW: f64 = 0.2;
+const BELOW_TCP_WINDOW: f64 = 0.25;
 
 /// The cell gives about what our client gives against a server in memory, over loopback: server and network could bring
 /// little more.
