@@ -145,6 +145,7 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.charged_span_ns() as f64))),
         waited_share: quotient(total(&|r| r.cpu.waited_ns as f64), total(&|r| r.charged_span_ns() as f64)),
         far_end: FarCell::of(records),
+        buffer_segments: some_mean(valid.iter().filter_map(|record| record.buffer_segments)),
         client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),
         tcp: TcpCell::of(&valid),
         delayed_share: delayed_share(&valid),

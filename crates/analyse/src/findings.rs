@@ -247,6 +247,10 @@ pub struct CellFinding {
     /// What our own client gives against a server in memory, over loopback, in MB/s; `None` where no client of ours took part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_mbps: Option<f64>,
+    /// In how many segments of the machine's memory the buffers of its runs lay, on the average; `None` where the kernel does
+    /// not tell. A request of the same size is the faster the fewer they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_segments: Option<f64>,
     /// What TCP did below the requests; `None` where no connection of ours took part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpCell>,

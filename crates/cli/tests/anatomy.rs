@@ -44,6 +44,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         tcp: None,
         spread_bytes: None,
         cached_bytes: None,
+        buffer_segments: None,
         noise: Noise::default(),
         anatomy: (pass == Pass::Traced).then_some(anatomy),
         lanes: Vec::new(),

@@ -143,6 +143,7 @@ fn record(run: &Run) -> Record {
         tcp: None,
         spread_bytes: None,
         cached_bytes: None,
+        buffer_segments: None,
         noise: Noise::default(),
         anatomy: None,
         hosts: Vec::new(),

@@ -109,6 +109,7 @@ impl ForeignRun {
             tcp: None,
             spread_bytes: None,
             cached_bytes: None,
+            buffer_segments: None,
             noise: Noise::default(),
             anatomy: None,
             hosts: Vec::new(),

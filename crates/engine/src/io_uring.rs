@@ -9,7 +9,7 @@ use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// For each so many requests in flight one outcome more is waited for than asked: at a depth of 32 two at a time go out
 /// and come back, at 128 five. It spares calls and wake-ups, and on average one slot in 64 waits for its turn, so that
@@ -103,8 +103,9 @@ impl Engine for IoUring {
         Nanos(self.clock.now_ns())
     }
 
-    fn has_unregistered_buffers(&self) -> bool {
-        self.registers && !self.ring.has_registered_buffers()
+    fn buffers(&self) -> BufferState {
+        let unregistered = self.registers && !self.ring.has_registered_buffers();
+        BufferState { unregistered, segments: self.ring.segments() }
     }
 
     #[inline]

@@ -11,6 +11,7 @@ pub use faulty_disk::FaultyDisk;
 pub use medium::SimulatedContents;
 pub use simulated::{ProcessorAccount, Simulated};
 
+mod buffer_state;
 mod check;
 mod config;
 mod errno;
@@ -43,6 +44,7 @@ mod volume;
 
 use halfpower_spec::Nanos;
 
+pub use buffer_state::BufferState;
 pub use errno::Errno;
 pub use lane_memory::LaneMemory;
 pub use ledger::{Ledger, MOST_UNDER_WAY};
@@ -130,9 +132,9 @@ pub trait Engine: Send {
         Ok(())
     }
 
-    /// Whether it was to register its buffers with the kernel and could not, so that each request costs more.
-    fn has_unregistered_buffers(&self) -> bool {
-        false
+    /// How its buffers lie.
+    fn buffers(&self) -> BufferState {
+        BufferState::default()
     }
 
     /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.

@@ -13,7 +13,7 @@ use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// Requests by `io_submit` and `io_getevents`, as programs of the libaio library issue them.
 // Cache lines of its own, and the neighbour that processors fetch along: lanes run side by side.
@@ -51,6 +51,10 @@ impl Engine for Libaio {
     #[inline]
     fn now(&self) -> Nanos {
         Nanos(self.clock.now_ns())
+    }
+
+    fn buffers(&self) -> BufferState {
+        BufferState { segments: self.aio.segments(), ..BufferState::default() }
     }
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {

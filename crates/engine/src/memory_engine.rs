@@ -12,7 +12,7 @@ use halfpower_spec::{Bytes, EngineName, Kernel, Nanos};
 
 use crate::open::Opened;
 use crate::unavailable::{refusal, unavailable};
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// An arena has this many times what the last-level caches hold, as STREAM asks of its arrays.
 const TIMES_CACHE: u64 = 4;
@@ -32,8 +32,12 @@ pub fn open_memory(kernel: Kernel, bs: Bytes, threads: u32, folder: &Path) -> Re
     let span_bytes = span_bytes(bs, threads, kernel)?;
     let work = Work::new(kernel, span_bytes, folder)?;
     let engine = Memory { clock: Clock::new(), work, complete: Vec::with_capacity(1) };
-    let opened =
-        Opened { engine: Box::new(engine), name: EngineName::Memory, most_in_flight: 1, unregistered_buffers: false };
+    let opened = Opened {
+        engine: Box::new(engine),
+        name: EngineName::Memory,
+        most_in_flight: 1,
+        buffers: BufferState::default(),
+    };
     Ok((opened, span_bytes))
 }
 

@@ -11,7 +11,7 @@ use crate::pool::Pool;
 use crate::settings::EngineSettings;
 use crate::unavailable::{reason, refusal};
 use crate::volume::Volume;
-use crate::{Engine, EngineError, mmap, sync};
+use crate::{BufferState, Engine, EngineError, mmap, sync};
 
 /// Most bytes in one request: what io_uring registers as one buffer, and half of what Linux moves in one call.
 const MOST_BYTES: Bytes = Bytes(1 << 30);
@@ -26,8 +26,8 @@ pub struct Opened {
     pub name: EngineName,
     /// Requests that can really be under way at once: the depth, but 1 where they are carried out in turn.
     pub most_in_flight: u32,
-    /// Whether it was to register its buffers with the kernel and could not, so that each request costs more.
-    pub unregistered_buffers: bool,
+    /// How its buffers lie.
+    pub buffers: BufferState,
 }
 
 /// Why the engine of imported records cannot be had.
@@ -91,13 +91,13 @@ pub fn open_volume(volume: Volume, settings: EngineSettings) -> Result<Opened, E
         volume.files.iter().try_for_each(|file| available(name, Some(file))).map_err(|why| refusal(name, why))?;
     }
     let most_in_flight = if carries_in_turn(name, &volume.files) { 1 } else { depth };
-    let mut unregistered_buffers = false;
+    let mut buffers = BufferState::default();
     let engine = volume.open(settings, |config| {
         let engine = bare(name, config)?;
-        unregistered_buffers = engine.has_unregistered_buffers();
+        buffers = engine.buffers();
         Ok(engine)
     })?;
-    Ok(Opened { engine, name, most_in_flight, unregistered_buffers })
+    Ok(Opened { engine, name, most_in_flight, buffers })
 }
 
 /// The engine of that name, as it stands under all others.

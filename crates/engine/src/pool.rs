@@ -12,7 +12,7 @@ use crate::config::EngineConfig;
 use crate::pause::wait_until;
 use crate::synchronous::carry_out;
 use crate::unavailable::unavailable;
-use crate::{Completion, Engine, EngineError, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Request};
 
 /// A worker needs little more than the call itself.
 const STACK_BYTES: usize = 128 << 10;
@@ -25,6 +25,8 @@ pub(crate) struct Pool {
     completions: Receiver<Completion>,
     in_flight: usize,
     workers: Vec<JoinHandle<()>>,
+    /// In how many segments of memory its buffers lie, on the average.
+    segments: Option<f64>,
 }
 
 impl Pool {
@@ -40,12 +42,14 @@ impl Pool {
             completions,
             in_flight: 0,
             workers: Vec::with_capacity(slots as usize),
+            segments: Some(0.0),
         };
         for (slot, file) in (0..slots).zip(file_of_slot) {
             // An odd multiplier keeps the seeds of all slots apart.
             let seed = seed.wrapping_add(u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let buffer = Buffers::in_memory(memory, 1, slot_bytes, seed).map_err(unavailable("pool"))?;
             let buffer = payload.iter().fold(buffer, |buffer, payload| buffer.carrying(Arc::clone(payload)));
+            pool.segments = pool.segments.zip(buffer.segments()).map(|(sum, own)| sum + own / f64::from(slots));
             let (request, requests) = sync_channel(1);
             let (file, done, check) = (Arc::clone(&files[file as usize]), done.clone(), check.clone());
             let worker = Builder::new()
@@ -83,6 +87,10 @@ fn work(
 impl Engine for Pool {
     fn now(&self) -> Nanos {
         Nanos(self.clock.now_ns())
+    }
+
+    fn buffers(&self) -> BufferState {
+        BufferState { segments: self.segments, ..BufferState::default() }
     }
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {

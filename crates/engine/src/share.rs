@@ -16,7 +16,7 @@ use crate::open::{Opened, refuse_impossible};
 use crate::pause::wait_until;
 use crate::unavailable::{refusal, unavailable};
 use crate::volume::Volume;
-use crate::{Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, EngineSettings, Errno, Ledger, Operation, Request};
 
 /// What requests to a share are issued over.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ pub fn open_share(lane: ShareLane<'_>, settings: EngineSettings) -> Result<Opene
         let config = EngineConfig { writes: lane.writes, ..config };
         Ok(Box::new(ShareEngine::new(lane, config)?) as Box<dyn Engine>)
     })?;
-    Ok(Opened { engine, name, most_in_flight: depth, unregistered_buffers: false })
+    Ok(Opened { engine, name, most_in_flight: depth, buffers: BufferState::default() })
 }
 
 /// Requests in flight on connections to one file.

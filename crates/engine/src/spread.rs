@@ -2,7 +2,7 @@
 
 use halfpower_spec::{Nanos, Spread};
 
-use crate::{Completion, Engine, EngineError, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Request};
 
 /// An engine whose offsets are those of a span that lies in pieces over the target.
 pub struct SpreadOver {
@@ -27,8 +27,8 @@ impl Engine for SpreadOver {
         self.engine.settle()
     }
 
-    fn has_unregistered_buffers(&self) -> bool {
-        self.engine.has_unregistered_buffers()
+    fn buffers(&self) -> BufferState {
+        self.engine.buffers()
     }
 
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {

@@ -11,7 +11,7 @@ use crate::check::Check;
 use crate::config::EngineConfig;
 use crate::pause::{rest, wait_until};
 use crate::unavailable::unavailable;
-use crate::{Completion, Engine, EngineError, Errno, Operation, Request};
+use crate::{BufferState, Completion, Engine, EngineError, Errno, Operation, Request};
 
 /// What moves the bytes of a request, there and then.
 pub(crate) trait SynchronousIo: Send {
@@ -136,6 +136,10 @@ impl<C: SynchronousIo> Engine for InTurn<C> {
     #[inline]
     fn now(&self) -> Nanos {
         Nanos(self.clock.now_ns())
+    }
+
+    fn buffers(&self) -> BufferState {
+        BufferState { segments: self.buffers.segments(), ..BufferState::default() }
     }
 
     #[inline]

@@ -19,7 +19,7 @@ fn buffers_that_are_not_registered_are_told() {
     data.write_all_at(&[1; 4096], 0).unwrap();
     let told = |name, depth| {
         let mode = Mode { direct: false, durable: false, write: false };
-        open(Some(data.reopen(mode).unwrap()), name, depth, Bytes(512), 1).unwrap().unregistered_buffers
+        open(Some(data.reopen(mode).unwrap()), name, depth, Bytes(512), 1).unwrap().buffers.unregistered
     };
     assert!(told(EngineName::IoUring, MOST_REGISTERED + 1), "more than the kernel takes");
     assert!(!told(EngineName::Plain, MOST_REGISTERED + 1), "it registers none by itself");

@@ -35,6 +35,7 @@ pub(crate) fn records(mut own: Record, other: Record) -> Record {
         series: series(own.series, &other.series),
         harness_ns_per_io: own.harness_ns_per_io.max(other.harness_ns_per_io),
         cached_bytes: own.cached_bytes.zip(other.cached_bytes).map(|(own, other)| own + other),
+        buffer_segments: both(own.buffer_segments, other.buffer_segments, f64::max),
         noise: noise(own.noise, other.noise),
         client_ns_per_io: both(own.client_ns_per_io, other.client_ns_per_io, |own, other| {
             1.0 / (1.0 / own + 1.0 / other)

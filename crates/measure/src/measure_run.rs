@@ -71,7 +71,7 @@ fn measure_in_pass(
     let own_ns = (backend.harness_ns_per_io(run.workload.iodepth), backend.client_ns_per_io(&run.workload));
     let prepared = backend.prepare(run, stop)?;
     let mut account = backend.account(pass)?;
-    let Prepared { engine, cached_bytes, span_bytes, spread_bytes, .. } = prepared;
+    let Prepared { engine, cached_bytes, buffer_segments, span_bytes, spread_bytes, .. } = prepared;
     let (driven, spent) = drive(prepared, run, account.as_mut(), stop)?;
     spent.notes.iter().for_each(|note| backend.note(note));
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
@@ -111,6 +111,7 @@ fn measure_in_pass(
         harness_ns_per_io: own_ns.0,
         client_ns_per_io: own_ns.1,
         cached_bytes,
+        buffer_segments,
         noise: spent.noise,
         tcp: spent.tcp,
         far_end: spent.far_end,

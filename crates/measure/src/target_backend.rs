@@ -38,6 +38,8 @@ pub struct Prepared {
     pub spread_bytes: Option<u64>,
     /// Bytes of the span in the page cache now; `None` where that cannot be told.
     pub cached_bytes: Option<u64>,
+    /// In how many segments of memory the buffer of a direct request lies; `None` where that cannot be told.
+    pub buffer_segments: Option<f64>,
     /// Whether the queue turns over once before the window opens.
     pub warms_up: bool,
     /// Whether the run ends with a flush inside its clock.

@@ -81,6 +81,11 @@ fn set_up(slots: u32) -> Result<libc::c_ulong, OsError> {
 }
 
 impl Aio {
+    /// In how many segments of memory a request lies, on the average, as [`Buffers::segments`] tells it.
+    pub fn segments(&self) -> Option<f64> {
+        self.buffers.segments()
+    }
+
     /// A context whose slots are `buffers`, over `files`: the first part of the slots reaches the first file, an equal
     /// part the next.
     ///

@@ -1,9 +1,11 @@
 //! Maps the memory that buffers lie in: ordinary pages or huge ones.
 
 use std::ptr::NonNull;
-use std::{fs, io};
+use std::{fs, io, slice};
 
 use memmap2::{Advice, MmapMut};
+
+use crate::page_arena::{self, Pages};
 
 /// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
 const HUGE_PAGE: usize = 2 << 20;
@@ -25,14 +27,27 @@ pub enum BufferMemory {
 
 /// Anonymous memory of one kind.
 pub(crate) struct Mapped {
-    mapping: MmapMut,
+    base: NonNull<u8>,
     memory: BufferMemory,
-    first: usize,
     bytes: usize,
+    _held: Held,
 }
 
+/// What memory lies in, for as long as it is used.
+enum Held {
+    /// A mapping of its own.
+    Mapping { _mapping: MmapMut },
+    /// Pages that the process keeps.
+    Pages { _pages: Pages },
+}
+
+// SAFETY: the pointer leads into what is held, which moves along; the rules of references guard its bytes.
+unsafe impl Send for Mapped {}
+// SAFETY: as above; nothing changes behind a shared reference.
+unsafe impl Sync for Mapped {}
+
 impl Mapped {
-    /// So many bytes. Pages are given on the first touch.
+    /// So many bytes. Ordinary pages come from those that the process keeps ([`page_arena`]), others on the first touch.
     ///
     /// # Errors
     /// As the kernel refuses them.
@@ -43,25 +58,32 @@ impl Mapped {
             let _ = mapping.advise(advice);
             Ok::<_, io::Error>(mapping)
         };
-        let mapping = match memory {
+        if memory == BufferMemory::Pages
+            && let Some(pages) = Pages::take(bytes)?
+        {
+            return Ok(Self { base: pages.base(), memory, bytes, _held: Held::Pages { _pages: pages } });
+        }
+        let mut mapping = match memory {
             BufferMemory::HugeFromFar if bytes < HUGE_FROM => MmapMut::map_anon(bytes)?,
             BufferMemory::HugeFromFar => advised(bytes.next_multiple_of(HUGE_PAGE), Advice::HugePage)?,
-            BufferMemory::Pages => advised(bytes, Advice::NoHugePage)?,
+            BufferMemory::Pages => page_arena::mapped(bytes)?,
             BufferMemory::Huge => advised(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE, Advice::HugePage)?,
         };
         // Older kernels begin a mapping at any page; a huge one begins at a multiple of its size.
         let first = if memory == BufferMemory::Huge { mapping.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
-        Ok(Self { mapping, memory, first, bytes })
+        let base = NonNull::from(&mut mapping[first..first + bytes]).cast();
+        Ok(Self { base, memory, bytes, _held: Held::Mapping { _mapping: mapping } })
     }
 
     /// The memory.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.mapping[self.first..self.first + self.bytes]
+        // SAFETY: so many bytes are held from there on, are initialised, and are borrowed as `self` is, alone.
+        unsafe { slice::from_raw_parts_mut(self.base.as_ptr(), self.bytes) }
     }
 
     /// Where it begins.
-    pub fn base(&mut self) -> NonNull<u8> {
-        NonNull::from(self.bytes_mut()).cast()
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
     }
 
     /// What was asked for.
@@ -86,7 +108,7 @@ impl Mapped {
             let (from, to) = line.split_once(' ')?.0.split_once('-')?;
             Some(usize::from_str_radix(from, 16).ok()?..usize::from_str_radix(to, 16).ok()?)
         };
-        let address = self.mapping.as_ptr().addr() + self.first;
+        let address = self.base.addr().get();
         let mut lines = account.lines().skip_while(|line| !range_of(line).is_some_and(|at| at.contains(&address)));
         let huge = lines.find_map(|line| line.strip_prefix("AnonHugePages:"));
         huge.is_none_or(|size| size.trim() != "0 kB")
@@ -111,7 +133,7 @@ mod tests {
             mapped
         };
         assert!(!touched(BufferMemory::Pages, 4 << 20).lies_in_huge_pages());
-        let mut huge = touched(BufferMemory::Huge, 4096);
+        let huge = touched(BufferMemory::Huge, 4096);
         assert_eq!((huge.base().addr().get() % HUGE_PAGE, huge.len()), (0, 4096));
         if !huge.is_as_asked() {
             crate::skip::skip("this kernel gives no huge pages");

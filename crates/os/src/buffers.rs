@@ -13,6 +13,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::buffer_memory::{Mapped, memory_bytes};
 use crate::payload::{Payload, Piece, stamp};
+use crate::physical::mean_segments;
 use crate::{BufferMemory, OsError};
 
 /// Slots begin at multiples of this, or of the page size where that is larger.
@@ -83,6 +84,15 @@ impl Buffers {
     /// Bytes in each slot.
     pub fn bytes_each(&self) -> usize {
         self.bytes_each
+    }
+
+    /// In how many segments of the machine's memory a request lies, on the average: of writes that carry a payload what they
+    /// carry, else the slots. `None` where the kernel does not tell: it does to who may administer the machine.
+    pub fn segments(&self) -> Option<f64> {
+        match &self.payload {
+            Some(payload) => payload.segments(),
+            None => mean_segments(self.base, self.count as usize, self.stride, self.bytes_each),
+        }
     }
 
     /// Bytes of all slots, and of the payload where they carry one.

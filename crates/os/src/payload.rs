@@ -14,6 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::buffer_memory::{Mapped, memory_bytes};
+use crate::physical::mean_segments;
 use crate::{BufferMemory, OsError};
 
 /// Places begin at multiples of this, or of a page where they are that large: direct requests may.
@@ -78,7 +79,7 @@ impl Payload {
         let stride = bytes_each.checked_next_multiple_of(alignment).ok_or_else(refused)?;
         let places = (usual_bytes / stride).max(slots as usize + 1);
         let bytes = places.checked_mul(stride).filter(|bytes| *bytes as u64 <= memory_bytes() / 4);
-        let mut mapped = filled(memory, bytes.ok_or_else(refused)?, seed).ok_or_else(refused)?;
+        let mapped = filled(memory, bytes.ok_or_else(refused)?, seed).ok_or_else(refused)?;
         if !mapped.is_as_asked() {
             return Err(OsError::HugePages);
         }
@@ -89,6 +90,11 @@ impl Payload {
     /// All of it, for the kernel.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.is_taken.len() * self.stride)
+    }
+
+    /// In how many segments of the machine's memory a place lies, on the average.
+    pub(crate) fn segments(&self) -> Option<f64> {
+        mean_segments(self.base, self.is_taken.len(), self.stride, self.bytes_each)
     }
 
     /// Takes the place of the part of the file at `offset`, or the next one that is free.

@@ -148,6 +148,11 @@ impl Ring {
         self
     }
 
+    /// In how many segments of memory a request lies, on the average, as [`Buffers::segments`] tells it.
+    pub fn segments(&self) -> Option<f64> {
+        self.buffers.segments()
+    }
+
     /// Whether the kernel holds the buffers mapped, which spares it work on each transfer. It does not where the
     /// limit on locked memory (`ulimit -l`) is smaller than the buffers.
     pub fn has_registered_buffers(&self) -> bool {

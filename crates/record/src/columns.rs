@@ -134,6 +134,7 @@ pub const COLUMNS: &[Column] = &[
     integer("far_end_clock_offset_ns", |r| far_end(r, |end| Value::Integer(end.clock_offset_ns))),
     integer("far_end_clock_offset_reach_ns", |r| far_end(r, |end| whole(end.clock_offset_reach_ns))),
     real("harness_ns_per_io", |r| of_ours(r, || Value::Real(r.harness_ns_per_io))),
+    real("buffer_segments", |r| r.buffer_segments.map_or(Value::Null, Value::Real)),
     real("client_ns_per_io", |r| r.client_ns_per_io.map_or(Value::Null, Value::Real)),
 ];
 

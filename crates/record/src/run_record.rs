@@ -77,6 +77,11 @@ pub struct Record {
     pub client_ns_per_io: Option<f64>,
     /// Bytes of the span in the page cache when the window opened; `None` where that cannot be told.
     pub cached_bytes: Option<u64>,
+    /// In how many segments of the machine's memory the buffer of a direct request lay, on the average: pages that follow each
+    /// other are one, and a device takes a request in as many. `None` where the kernel does not tell, for requests by way
+    /// of the page cache, and for runs of the first releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_segments: Option<f64>,
     /// Who else was there.
     #[serde(default)]
     pub noise: Noise,

@@ -5,6 +5,7 @@ mod share;
 
 use std::io::{self, Write};
 
+use crate::words::issuing::segments;
 use halfpower_record::{HostShare, LaneRole, Latency, Record, Side};
 use halfpower_spec::{Arrival, Direction, IoMem, Issuing, Pass, Rw, Workload};
 use halfpower_text::format::{number, percent, size, thousands, time_us, two_digits};
@@ -59,7 +60,9 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
         workload.cache,
         record.engine
     )?;
-    workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &issued(issuing)))?;
+    let lie =
+        record.buffer_segments.map(|count| format!(", each in {} of memory", segments(count))).unwrap_or_default();
+    workload.issuing.iter().try_for_each(|issuing| row(out, "issued", &(issued(issuing) + &lie)))?;
     row(out, "throughput", &throughput(record))?;
     ended(record).iter().try_for_each(|words| row(out, "ended", words))?;
     rate(record).iter().try_for_each(|words| row(out, "rate", words))?;

@@ -23,6 +23,8 @@ fn change(change: IssuingPart, with_iops: f64, verdict: RatioVerdict, with_us: (
         with_iops: interval(with_iops, 700.0),
         without_us: (6.1, Some(9.4)),
         with_us,
+        without_segments: None,
+        with_segments: None,
     }
 }
 
@@ -38,6 +40,8 @@ fn study() -> StudyFindings {
         pattern: Pattern::Sequential,
         with_mbps: interval(2400.0, 50.0),
         without_mbps: interval(1200.0, 50.0),
+        without_segments: Some(213.4),
+        with_segments: Some(1.0),
         ..change(IssuingPart::HugePages, 120_000.0, RatioVerdict::More, (40.0, Some(55.0)))
     };
     StudyFindings { issuing: small.into_iter().chain([large]).collect(), ..full().into() }

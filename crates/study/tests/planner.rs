@@ -321,3 +321,20 @@ fn what_the_first_screen_shows_has_three_runs_however_noisy_the_disk() {
         }
     }
 }
+
+/// Where what chose a cell does not come again, the report must not say less than other cells of it show.
+#[test]
+fn where_a_choice_was_luck_the_next_best_is_confirmed_too() {
+    let question = Question {
+        directions: vec![Direction::Read],
+        cache: vec![Cache::Device],
+        budget: Nanos(120_000_000_000),
+        ..Question::about("x")
+    };
+    let lucky = |run: &Run| (run.workload.bs, run.workload.iodepth) == (Bytes(16 << 10), 8) && run.pass == Pass::Plain;
+    let (seen, _) = play(&question, |run| observe_of(run, truth(&run.workload) * if lucky(&run) { 4.0 } else { 1.0 }));
+    let runs = runs_by_cell(&seen);
+    let confirmed = runs.iter().filter(|((_, pass), runs)| *pass == Pass::Confirm && **runs >= 3);
+    let best = confirmed.map(|((workload, _), _)| truth(workload)).fold(0.0, f64::max);
+    assert!(best >= 0.98 * 1200.0, "the best that is confirmed gives {best} MB/s of 1200");
+}

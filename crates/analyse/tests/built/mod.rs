@@ -117,6 +117,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         client_ns_per_io: None,
         tcp: None,
         spread_bytes: None,
+        buffer_segments: None,
         cached_bytes: workload.rw.direction().filter(|_| !workload.cache.direct()).map(|_| 0),
         noise: Noise::default(),
         anatomy: None,

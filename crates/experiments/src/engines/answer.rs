@@ -54,6 +54,10 @@ pub struct IssuingChange {
     pub without_us: (f64, Option<f64>),
     /// What it costs with it.
     pub with_us: (f64, Option<f64>),
+    /// In how many segments of the machine's memory a request's buffer lay without it; `None` where the kernel does not tell.
+    pub without_segments: Option<f64>,
+    /// In how many with it.
+    pub with_segments: Option<f64>,
 }
 
 /// What is otherwise than usual.

@@ -63,5 +63,7 @@ fn told(change: IssuingPart, with: &ExperimentCell, without: &ExperimentCell) ->
         with_iops: iops(with),
         without_us: cost(without),
         with_us: cost(with),
+        without_segments: without.finding.buffer_segments,
+        with_segments: with.finding.buffer_segments,
     }
 }

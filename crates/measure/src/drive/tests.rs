@@ -76,6 +76,7 @@ fn driven(manners: &[Manner]) -> Result<Vec<Driven>, MeasureError> {
         span_bytes: 1 << 20,
         spread_bytes: None,
         cached_bytes: None,
+        buffer_segments: None,
         warms_up: false,
         flush: false,
         silence,

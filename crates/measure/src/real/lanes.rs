@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use halfpower_engine::{AddressMap, EngineSettings, Opened, SpreadOver, Volume};
+use halfpower_engine::{AddressMap, BufferState, EngineSettings, Opened, SpreadOver, Volume};
 use halfpower_os::Mode;
 use halfpower_record::LaneRole;
 use halfpower_spec::{EngineName, Pattern, Run, Workload};
@@ -35,8 +35,8 @@ pub(super) struct OpenedLanes {
     pub lanes: Vec<Lane>,
     /// The engine that carries those.
     pub engine: EngineName,
-    /// Whether the kernel would not register the buffers of one of them.
-    pub unregistered_buffers: bool,
+    /// How the buffers of those lie.
+    pub buffers: BufferState,
 }
 
 impl Reached<'_> {
@@ -107,22 +107,23 @@ impl Reached<'_> {
         let (reader, volumes) = (background_readers::reader(&run.workload), self.volume.lanes().len());
         let own = (0..volumes).flat_map(|volume| (0..threads).map(move |thread| (volume, Some(thread))));
         let beside = (0..options.random_readers as usize).map(|reader| (reader % volumes, None));
-        let (mut lanes, mut name, mut unregistered_buffers) = (Vec::new(), run.workload.engine, false);
+        let (mut lanes, mut name) = (Vec::new(), run.workload.engine);
+        let mut buffers: Option<BufferState> = None;
         for (volume, thread) in own.chain(beside) {
             let role = if thread.is_some() { LaneRole::Own } else { LaneRole::Random };
             let workload = if thread.is_some() { &run.workload } else { &reader };
             let seed = run.seed.rotate_left(lanes.len() as u32);
             let open = || self.open_lane(workload, (volume, seed), self.volume.address_map());
             let opened = apply_options::open_on(cpu, open)?;
-            unregistered_buffers |= opened.unregistered_buffers;
             if role == LaneRole::Own {
                 name = opened.name;
+                buffers = Some(buffers.map_or(opened.buffers, |before| before.joined(opened.buffers)));
             }
             let range = range(workload, &used, thread);
             // A sync engine holds one request at a time; slots that only wait would show as depth.
             lanes.push(Lane { engine: opened.engine, depth: opened.most_in_flight, range, once, role, cpu });
         }
-        Ok(OpenedLanes { lanes, engine: name, unregistered_buffers })
+        Ok(OpenedLanes { lanes, engine: name, buffers: buffers.unwrap_or_default() })
     }
 }
 

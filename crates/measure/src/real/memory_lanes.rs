@@ -56,6 +56,7 @@ pub(crate) fn prepare(workload: &Workload, folder: &Path) -> Result<Prepared, Me
         span_bytes,
         spread_bytes: None,
         cached_bytes: None,
+        buffer_segments: None,
         warms_up: false,
         flush: false,
         silence: None,

@@ -218,6 +218,7 @@ impl TargetBackend for ShareTarget {
             span_bytes: self.span_bytes,
             spread_bytes: None,
             cached_bytes: None,
+            buffer_segments: None,
             warms_up: !flush && rate.is_none() && options.thinktime == Nanos(0),
             flush,
             silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),

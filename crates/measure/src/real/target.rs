@@ -176,8 +176,8 @@ impl TargetBackend for RealTarget {
         // What was given back of a file is not there to be given back again.
         let holes = rw.trims() && self.members.each.iter().any(Member::has_holes_after_trims);
         let once = cold && is_even || self.scratch.is_some() || holes && rw != Rw::Trimwrite;
-        let OpenedLanes { lanes, engine, unregistered_buffers } = self.reached(volume).open_lanes(run, once)?;
-        if unregistered_buffers {
+        let OpenedLanes { lanes, engine, buffers } = self.reached(volume).open_lanes(run, once)?;
+        if buffers.unregistered {
             self.note(&self.members.budget.note_of_unregistered());
         }
         let flush = (buffered && rw.writes()) || options.fdatasync > 0;
@@ -190,6 +190,7 @@ impl TargetBackend for RealTarget {
             span_bytes: self.members.span_bytes,
             spread_bytes: self.members.spread_bytes.filter(|_| self.scratch.is_none()),
             cached_bytes,
+            buffer_segments: buffers.segments.filter(|_| cache.direct()),
             warms_up,
             flush,
             silence: Some(self.wanted.silence),

@@ -169,6 +169,7 @@ impl TargetBackend for SimulatedTarget {
             lanes: vec![Lane { engine, depth, range, once: false, role: LaneRole::Own, cpu: None }],
             engine: EngineName::Simulated,
             cached_bytes: None,
+            buffer_segments: None,
             span_bytes: self.span_bytes(),
             spread_bytes: self.subject.spread_bytes(),
             // The path is at rest when a run begins, and closed forms count from there.

@@ -77,6 +77,7 @@ pub fn record(number: u32) -> Record {
         client_ns_per_io: None,
         tcp: None,
         spread_bytes: None,
+        buffer_segments: number.is_multiple_of(3).then_some(2.5),
         cached_bytes: number.is_multiple_of(2).then_some(4096),
         noise: Noise { device_bytes: Some(ios * bs.0), ..Noise::default() },
         anatomy: None,

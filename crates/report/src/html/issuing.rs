@@ -5,7 +5,7 @@ use maud::html;
 
 use crate::html::fold::Fold;
 use crate::html::tables::{Column, wide_table};
-use crate::words::issuing::{HEADING, brings, costs, part, rates, work};
+use crate::words::issuing::{HEADING, brings, costs, part, rates, work, work_of_rows};
 
 /// The section; `None` where nothing of it was measured.
 pub(crate) fn issuing(findings: &StudyFindings) -> Option<Fold> {
@@ -32,12 +32,13 @@ pub(crate) fn issuing(findings: &StudyFindings) -> Option<Fold> {
         p.lead {
             "Each row turns one part of how requests are issued through " (first.engine) ", and was measured in the same \
              rounds as the usual way. A cost goes from the charged time to all that the machine spent, where the soaker \
-             saw more."
+             saw more. A segment is a stretch of the machine's memory without a gap: a device takes a request in as many \
+             as its buffer has."
         }
         (wide_table(HEADING, &columns, html! {
             @for works in findings.issuing.chunk_by(|one, other| work(one) == work(other)) {
                 tbody {
-                    tr.group { th colspan="6" scope="rowgroup" { (work(&works[0])) } }
+                    tr.group { th colspan="6" scope="rowgroup" { (work_of_rows(works)) } }
                     @for found in works { (row(found)) }
                 }
             }

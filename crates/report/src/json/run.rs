@@ -67,6 +67,9 @@ pub(crate) struct RunDocument<'a> {
     spread_bytes: Option<u64>,
     /// Bytes of the span in the page cache when the window opened.
     cached_bytes: Option<u64>,
+    /// In how many segments of the machine's memory the buffer of a direct request lay, on the average; `null` where the
+    /// kernel does not tell.
+    buffer_segments: Option<f64>,
     /// Bytes moved by requests that succeeded.
     bytes: u64,
     /// Requests that succeeded.
@@ -251,6 +254,7 @@ impl<'a> RunDocument<'a> {
             span_bytes: record.span_bytes,
             spread_bytes: record.spread_bytes,
             cached_bytes: record.cached_bytes,
+            buffer_segments: record.buffer_segments,
             bytes: record.bytes,
             ios: record.ios,
             read_ios: record.read_ios,

@@ -138,7 +138,7 @@ fn issuing(findings: &StudyFindings, width: usize) -> Section {
     let lines = table(&heading, &rows, &[0, RIGHT + 3, RIGHT + 2, 0, 1, 1], width);
     let (mut items, mut place) = (Vec::new(), 1);
     for work in works {
-        items.push(Item::line(format!("  {}", words::issuing::work(&work[0])), Tone::Plain));
+        items.push(Item::line(format!("  {}", words::issuing::work_of_rows(work)), Tone::Plain));
         items.extend(lines[place..place + work.len()].iter().map(|line| Item::line(line, Tone::Plain)));
         place += work.len();
     }

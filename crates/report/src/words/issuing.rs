@@ -28,6 +28,30 @@ pub(crate) fn part(found: &IssuingChange) -> String {
     }
 }
 
+/// The requests of rows that share them, and in how many segments of memory each lies where that was turned.
+pub(crate) fn work_of_rows(rows: &[IssuingChange]) -> String {
+    let turned = |row: &IssuingChange| {
+        let memory = matches!(row.change, IssuingPart::HugePages | IssuingPart::OrdinaryPages);
+        let (without, with) = row.without_segments.zip(row.with_segments).filter(|_| memory)?;
+        let pages = if row.change == IssuingPart::HugePages { "huge" } else { "ordinary" };
+        Some(format!(", in {}, in {pages} pages in {}", segments(without), number_of(with)))
+    };
+    let lie = rows.iter().find_map(turned).unwrap_or_default();
+    rows.first().map(|row| work(row) + &lie).unwrap_or_default()
+}
+
+/// `8.0 segments`: in how many of the machine's memory a request's buffer lies.
+pub(crate) fn segments(count: f64) -> String {
+    match number_of(count).as_str() {
+        "1" => "1 segment".to_string(),
+        count => format!("{count} segments"),
+    }
+}
+
+fn number_of(segments: f64) -> String {
+    if segments == 1.0 { "1".to_string() } else { format::two_digits(segments) }
+}
+
 /// The rate without it and with it.
 pub(crate) fn rates(found: &IssuingChange) -> [String; 2] {
     let rate = |iops: &Interval, mbps: &Interval| match Bytes(found.bs_bytes) <= SMALL {

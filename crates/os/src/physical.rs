@@ -1,0 +1,48 @@
+//! Tells how the kernel has placed pages in the machine's memory.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::ptr::NonNull;
+
+/// The frame's number in an entry of `/proc/self/pagemap`.
+const FRAME: u64 = (1 << 55) - 1;
+/// The page is in memory.
+const PRESENT: u64 = 1 << 63;
+
+/// In how many segments each of `count` buffers lies that begin `stride` bytes apart, on the average; pages that follow each
+/// other in memory are one. `None` where the kernel does not tell: it does to who may administer the machine.
+pub(crate) fn mean_segments(base: NonNull<u8>, count: usize, stride: usize, bytes_each: usize) -> Option<f64> {
+    let pagemap = File::open("/proc/self/pagemap").ok()?;
+    let page = rustix::param::page_size();
+    let mut segments = 0;
+    for index in 0..count {
+        let from = base.addr().get() + index * stride;
+        let pages = from / page..(from + bytes_each).div_ceil(page);
+        let mut entries = vec![0; pages.len() * size_of::<u64>()];
+        pagemap.read_exact_at(&mut entries, (pages.start * size_of::<u64>()) as u64).ok()?;
+        let mut last = None;
+        for entry in entries.chunks_exact(size_of::<u64>()) {
+            let entry = u64::from_ne_bytes(entry.try_into().ok()?);
+            let frame = Some(entry & FRAME).filter(|frame| *frame != 0 && entry & PRESENT != 0)?;
+            segments += usize::from(last != Some(frame - 1));
+            last = Some(frame);
+        }
+    }
+    (count > 0).then(|| segments as f64 / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{BufferMemory, Buffers};
+
+    #[test]
+    fn a_buffer_in_a_huge_page_lies_in_one_piece_and_never_in_more_than_it_has_pages() {
+        let segments = |memory, bytes| Buffers::in_memory(memory, 2, bytes, 1).ok()?.segments();
+        let Some(ordinary) = segments(BufferMemory::Pages, 65536) else {
+            return crate::skip::skip("the kernel does not tell where pages lie");
+        };
+        assert!((1.0..=16.0).contains(&ordinary), "{ordinary}");
+        assert_eq!(segments(BufferMemory::Pages, 4096), Some(1.0));
+        assert!(segments(BufferMemory::Huge, 65536).is_none_or(|segments| segments == 1.0));
+    }
+}
