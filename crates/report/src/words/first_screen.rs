@@ -254,7 +254,8 @@ pub(crate) fn is_of_a_share(findings: &Findings) -> bool {
     findings.cells.iter().any(|cell| cell.engine.is_of_a_share())
 }
 
-/// A piece of advice as three columns: the use, the settings, what they give.
+/// A piece of advice as three columns: the use, the settings, what they give; or what the depth rests on, where they
+/// were not measured.
 pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let cell = &advice.cell;
     let bs = format::size(cell.bs_bytes as f64);
@@ -271,15 +272,20 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let measured = advice.measured.map(|rate| match advice.of {
         Use::Database => {
             let p99 = rate.latency_ns_p99.map(|ns| format!(", p99 {}", format::time_ns(ns as f64)));
-            format!("{} of the best{}", format::percent(rate.share_of_best.min(1.0)), p99.unwrap_or_default())
+            // The best is a lucky run where the depth rests on how many requests go side by side.
+            let gives = match advice.side_by_side {
+                None => format!("{} of the best", format::percent(rate.share_of_best.min(1.0))),
+                Some(_) => format::iops(rate.iops),
+            };
+            format!("{gives}{}", p99.unwrap_or_default())
         }
         _ => {
             let cost = rate.cpu_s_per_gb.map(|seconds| format!(", {} s CPU/GB", format::two_digits(seconds)));
             format!("{}{}", format::mbps(rate.mbps), cost.unwrap_or_default())
         }
     });
-    let knee = advice.side_by_side.map(side_by_side);
-    [of, settings, knee.or(measured).unwrap_or_default()]
+    let knee = || advice.side_by_side.map(side_by_side);
+    [of, settings, measured.or_else(knee).unwrap_or_default()]
 }
 
 /// Where half power lies: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep`; nothing where it is not known.
