@@ -1,5 +1,7 @@
 //! Estimates a mean and its 95% interval from the means of runs.
 
+use std::sync::OnceLock;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::Interval;
@@ -16,8 +18,15 @@ pub fn t95(freedom: usize) -> f64 {
         // The two that most cells have; the general way is an iteration.
         1 => 12.706_204_736_432_1,
         2 => 4.302_652_729_911_28,
-        _ => StudentsT::new(0.0, 1.0, freedom as f64).map_or(1.96, |t| t.inverse_cdf(0.975)),
+        _ => KEPT.get(freedom).map_or_else(|| quantile(freedom), |kept| *kept.get_or_init(|| quantile(freedom))),
     }
+}
+
+/// Quantiles by their degrees of freedom, once they were asked for: a study asks for the same few thousands of times.
+static KEPT: [OnceLock<f64>; 128] = [const { OnceLock::new() }; 128];
+
+fn quantile(freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(1.96, |t| t.inverse_cdf(0.975))
 }
 
 impl Interval {

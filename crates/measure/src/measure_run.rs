@@ -47,7 +47,8 @@ pub fn measure_until_stopped(
 /// # Errors
 /// As [`measure_until_stopped`].
 pub fn measure_own_part(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
-    let threads = halfpower_os::trace::own_threads().len();
+    // Only a run with the soaker is ever tried again.
+    let threads = if run.pass == Pass::Soaker { halfpower_os::trace::own_threads().len() } else { 0 };
     match measure_in_pass(backend, run, run.pass, stop) {
         // The soaker's threads may be those that are too many: its cost is then known from below alone.
         Err(MeasureError::Thread { what }) if run.pass == Pass::Soaker => {

@@ -56,12 +56,14 @@ impl LatencyCounter {
 
     /// What was counted so far, in the form of records.
     pub fn latency(&self) -> Latency {
-        let filled = || (0..).zip(self.buckets.iter()).filter(|(_, count)| **count > 0);
-        let index: Vec<u32> = filled().map(|(index, _)| index).collect();
+        // No bucket outside of both ends is filled, and where nothing was counted the ends are the wrong way round.
+        let range = if self.min_ns > self.max_ns { 0..0 } else { index_of(self.min_ns)..index_of(self.max_ns) + 1 };
+        let filled = (range.start as u32..).zip(&self.buckets[range]).filter(|(_, count)| **count > 0);
+        let (index, count): (Vec<u32>, Vec<u64>) = filled.unzip();
         Latency {
             min_ns: if index.is_empty() { 0 } else { self.min_ns },
             index,
-            count: filled().map(|(_, count)| *count).collect(),
+            count,
             sum_ns: self.sum_ns.into(),
             max_ns: self.max_ns,
         }
@@ -123,7 +125,7 @@ impl Latency {
             return Self::default();
         }
         let [min_ns, max_ns] = [ends_ns[0], ends_ns[1].max(ends_ns[0])];
-        let mut counter = LatencyCounter::default();
+        let mut counter = LatencyCounter { min_ns, max_ns, ..LatencyCounter::default() };
         let mut below = 0;
         let between = steps.map(|(rank, value_ns)| (rank.min(count - 1), value_ns.clamp(min_ns, max_ns)));
         for (rank, value_ns) in std::iter::once((1, min_ns)).chain(between).chain([(count, max_ns)]) {

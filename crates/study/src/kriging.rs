@@ -44,12 +44,49 @@ pub(crate) struct SurfacePrior {
     pub depth_scale: f64,
 }
 
-impl SurfacePrior {
+/// A surface of which some cells are known: what they have in common is worked out once for all estimates.
+#[derive(Debug)]
+pub(crate) struct Surface<'a> {
+    prior: &'a SurfacePrior,
+    known: &'a [MeasuredPoint],
+    /// How alike two known cells bend, the rows of a lower triangle; `None` where no estimate has asked yet.
+    bends: Vec<Option<f64>>,
+}
+
+impl<'a> Surface<'a> {
+    /// The surface with these cells.
+    pub fn new(prior: &'a SurfacePrior, known: &'a [MeasuredPoint]) -> Self {
+        Self { prior, known, bends: vec![None; known.len() * (known.len() + 1) / 2] }
+    }
+
     /// The estimate at `at` from what is known, and no estimate where nothing is.
-    pub fn estimate(&self, known: &[MeasuredPoint], at: Position) -> Option<LogEstimate> {
-        let near = self.nearest(known, at);
+    pub fn estimate(&mut self, at: Position) -> Option<LogEstimate> {
+        let indices = self.prior.nearest(self.known, at);
+        let near: Vec<MeasuredPoint> = indices.iter().map(|index| self.known[*index]).collect();
+        let lower = self.covariances(&indices, at);
+        self.prior.estimate(&near, lower, at)
+    }
+
+    /// The lower triangle, row by row.
+    fn covariances(&mut self, near: &[usize], origin: Position) -> Vec<f64> {
+        let mut lower = Vec::with_capacity(near.len() * (near.len() + 1) / 2);
+        for (row, one) in near.iter().enumerate() {
+            for other in &near[..=row] {
+                let (at, other_at) = (self.known[*one].at, self.known[*other].at);
+                let bends =
+                    self.bends[one * (one + 1) / 2 + other].get_or_insert_with(|| self.prior.bends(at, other_at));
+                lower.push(self.prior.levels(at, other_at, origin) + *bends);
+            }
+            lower[row * (row + 3) / 2] += self.known[*one].variance;
+        }
+        lower
+    }
+}
+
+impl SurfacePrior {
+    /// The estimate at `at` from the cells near it, with their covariances.
+    fn estimate(&self, near: &[MeasuredPoint], mut lower: Vec<f64>, at: Position) -> Option<LogEstimate> {
         let centre = near.iter().map(|known| known.log).sum::<f64>() / near.len().max(1) as f64;
-        let mut lower = self.covariances(&near, at);
         cholesky(&mut lower, near.len())?;
         let towards: Vec<f64> = near.iter().map(|known| self.covariance(known.at, at, at)).collect();
         let residuals: Vec<f64> = near.iter().map(|known| known.log - centre - self.plane(known.at, at)).collect();
@@ -61,7 +98,8 @@ impl SurfacePrior {
         (!near.is_empty()).then(|| LogEstimate { log: centre + gain, deviation: variance.sqrt() })
     }
 
-    fn nearest(&self, known: &[MeasuredPoint], at: Position) -> Vec<MeasuredPoint> {
+    /// The places in `known` of the cells nearest to `at`, in their order.
+    fn nearest(&self, known: &[MeasuredPoint], at: Position) -> Vec<usize> {
         let mut near: Vec<(f64, usize)> =
             known.iter().enumerate().map(|(index, known)| (self.distance(known.at, at), index)).collect();
         if near.len() > NEIGHBOURS {
@@ -69,28 +107,26 @@ impl SurfacePrior {
             near.truncate(NEIGHBOURS);
         }
         near.sort_unstable_by_key(|(_, index)| *index);
-        near.into_iter().map(|(_, index)| known[index]).collect()
-    }
-
-    /// The lower triangle, row by row.
-    fn covariances(&self, near: &[MeasuredPoint], origin: Position) -> Vec<f64> {
-        let mut lower = Vec::with_capacity(near.len() * (near.len() + 1) / 2);
-        for (row, one) in near.iter().enumerate() {
-            lower.extend(near[..row].iter().map(|other| self.covariance(one.at, other.at, origin)));
-            lower.push(self.covariance(one.at, one.at, origin) + one.variance);
-        }
-        lower
+        near.into_iter().map(|(_, index)| index).collect()
     }
 
     /// A level, a plane through `origin`, and what bends: along each axis by itself, and over both together.
     fn covariance(&self, one: Position, other: Position, origin: Position) -> f64 {
+        self.levels(one, other, origin) + self.bends(one, other)
+    }
+
+    fn levels(&self, one: Position, other: Position, origin: Position) -> f64 {
         let away = |at: Position| (at.0 - origin.0, at.1 - origin.1);
         let (one_away, other_away) = (away(one), away(other));
         let plane = self.slope_deviation.0.powi(2) * one_away.0 * other_away.0
             + self.slope_deviation.1.powi(2) * one_away.1 * other_away.1;
-        let bends = self.roughness.0.powi(2) * (matern(one.0 - other.0) + matern((one.1 - other.1) * self.depth_scale))
-            + self.roughness.1.powi(2) * matern(self.distance(one, other));
-        LEVEL_VARIANCE + plane + bends
+        LEVEL_VARIANCE + plane
+    }
+
+    /// What does not hang on where the plane has its origin.
+    fn bends(&self, one: Position, other: Position) -> f64 {
+        self.roughness.0.powi(2) * (matern(one.0 - other.0) + matern((one.1 - other.1) * self.depth_scale))
+            + self.roughness.1.powi(2) * matern(self.distance(one, other))
     }
 
     fn plane(&self, at: Position, origin: Position) -> f64 {
@@ -176,7 +212,7 @@ mod tests {
     #[test]
     fn what_was_measured_is_believed_and_doubt_grows_with_distance() {
         let known = known(disk, &[(12.0, 0.0), (16.0, 0.0), (20.0, 0.0)]);
-        let at = |size| PRIOR.estimate(&known, (size, 0.0)).unwrap();
+        let at = |size| Surface::new(&PRIOR, &known).estimate((size, 0.0)).unwrap();
         assert!((at(16.0).log - disk(16.0, 0.0)).abs() < 1e-3 && at(16.0).deviation < 2e-3);
         assert!(at(17.0).deviation < at(18.0).deviation && at(18.0).deviation < at(26.0).deviation);
     }
@@ -189,7 +225,7 @@ mod tests {
         let off: Vec<f64> = cells
             .filter(|at| !seeds.contains(at))
             .map(|at| {
-                let estimate = PRIOR.estimate(&known, at).unwrap();
+                let estimate = Surface::new(&PRIOR, &known).estimate(at).unwrap();
                 ((estimate.log - disk(at.0, at.1)) / estimate.deviation).abs()
             })
             .collect();
@@ -206,8 +242,8 @@ mod tests {
 
     #[test]
     fn nothing_known_is_no_estimate_and_many_known_are_no_burden() {
-        assert_eq!(PRIOR.estimate(&[], (12.0, 0.0)), None);
+        assert_eq!(Surface::new(&PRIOR, &[]).estimate((12.0, 0.0)), None);
         let many: Vec<Position> = (0..900).map(|cell| (f64::from(cell / 30), f64::from(cell % 30))).collect();
-        assert!(PRIOR.estimate(&known(|_, _| 1.0, &many), (14.5, 14.5)).unwrap().deviation < 0.1);
+        assert!(Surface::new(&PRIOR, &known(|_, _| 1.0, &many)).estimate((14.5, 14.5)).unwrap().deviation < 0.1);
     }
 }

@@ -1,14 +1,12 @@
 //! Keeps what the runs of one cell have shown: means with their spread.
 
-use std::sync::OnceLock;
-
 use halfpower_analyse::t95;
 use halfpower_spec::Pass;
 
 /// Runs without a byte after which a cell is given up.
 const EMPTY_RUNS: u32 = 2;
 /// Degrees of freedom above which t is as good as the last.
-const MOST_QUANTILES: usize = 60;
+const MOST_FREEDOM: usize = 60;
 
 /// Means and squares of repeated values (B. Welford, 1962).
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,11 +79,9 @@ impl ObservedCell {
     }
 }
 
-/// Student's t for `count` runs; the quantile is an iteration, so it is made once.
+/// Student's t for `count` runs.
 fn quantile(count: u32) -> f64 {
-    static QUANTILES: OnceLock<Vec<f64>> = OnceLock::new();
-    let quantiles = QUANTILES.get_or_init(|| (1..=MOST_QUANTILES).map(t95).collect());
-    quantiles[(count as usize - 2).min(MOST_QUANTILES - 1)]
+    t95((count as usize - 1).min(MOST_FREEDOM))
 }
 
 /// The place of a pass in what is counted by pass.

@@ -2,7 +2,7 @@
 
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
-use crate::kriging::{LogEstimate, MeasuredPoint, Position, SurfacePrior};
+use crate::kriging::{LogEstimate, MeasuredPoint, Position, Surface, SurfacePrior};
 use crate::observation::Observation;
 use crate::observed_cell::{ObservedCell, Sample, by_pass};
 use crate::seeds::seeded;
@@ -255,13 +255,14 @@ impl ObservedPath {
         if known.is_empty() {
             return Vec::new();
         }
+        let mut surface = Surface::new(prior, &known);
         let estimate = |cell: usize| {
             if self.cells[cell].sound() {
                 let (log, variance) = own(cell);
                 return LogEstimate { log, deviation: variance.sqrt() };
             }
             let nothing = LogEstimate { log: known[0].log, deviation: LEVEL_DOUBT };
-            let predicted = prior.estimate(&known, self.position(cell)).unwrap_or(nothing);
+            let predicted = surface.estimate(self.position(cell)).unwrap_or(nothing);
             LogEstimate { deviation: predicted.deviation * calibration, ..predicted }
         };
         (0..self.cells.len()).map(estimate).collect()
