@@ -16,6 +16,8 @@ use crate::{BufferState, Completion, Engine, EngineError, Request};
 
 /// A worker needs little more than the call itself.
 const STACK_BYTES: usize = 128 << 10;
+/// Slots whose buffers stand for all where it is told how these lie.
+const LOOKED_AT: u32 = 16;
 
 /// Threads that wait for requests, one for each slot.
 pub(crate) struct Pool {
@@ -49,7 +51,10 @@ impl Pool {
             let seed = seed.wrapping_add(u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let buffer = Buffers::in_memory(memory, 1, slot_bytes, seed).map_err(unavailable("pool"))?;
             let buffer = payload.iter().fold(buffer, |buffer, payload| buffer.carrying(Arc::clone(payload)));
-            pool.segments = pool.segments.zip(buffer.segments()).map(|(sum, own)| sum + own / f64::from(slots));
+            if slot < LOOKED_AT {
+                let least = slots.min(LOOKED_AT);
+                pool.segments = pool.segments.zip(buffer.segments()).map(|(sum, own)| sum + own / f64::from(least));
+            }
             let (request, requests) = sync_channel(1);
             let (file, done, check) = (Arc::clone(&files[file as usize]), done.clone(), check.clone());
             let worker = Builder::new()

@@ -8,7 +8,7 @@
 use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::{Advice, MmapMut};
 
@@ -19,14 +19,20 @@ const MOST_KEPT: usize = 64 << 20;
 
 static ARENAS: Mutex<Vec<Arena>> = Mutex::new(Vec::new());
 
-/// Memory that stays until the process ends.
+/// Memory that stays.
 struct Arena {
-    mapping: MmapMut,
+    /// Never reached through: a reference to it would span what the kernel is writing to.
+    _mapping: MmapMut,
+    base: NonNull<u8>,
+    bytes: usize,
     /// What is handed out, in its order.
     taken: Vec<Range<usize>>,
     /// Where the search for the next begins.
     next: usize,
 }
+
+// SAFETY: the pointer leads into the mapping that moves along, and nothing is reached by it here.
+unsafe impl Send for Arena {}
 
 /// A part of it that is nobody else's, until it is dropped.
 pub(crate) struct Pages {
@@ -60,15 +66,15 @@ impl Pages {
             return Ok(None);
         }
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
-        let mut arenas = ARENAS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut arenas = locked();
         // The largest first: what small buffers say of the memory is then of the same memory as what large ones do.
-        arenas.sort_by_key(|arena| std::cmp::Reverse(arena.mapping.len()));
+        arenas.sort_by_key(|arena| std::cmp::Reverse(arena.bytes));
         if let Some(base) = arenas.iter_mut().find_map(|arena| arena.take(bytes)) {
             return Ok(Some(Self { base, bytes }));
         }
-        let mut mapping = mapped(bytes.max(ARENA))?;
-        mapping.fill(0);
-        let mut arena = Arena { mapping, taken: Vec::new(), next: 0 };
+        // A larger one takes the place of those that nobody uses.
+        arenas.retain(|arena| !arena.taken.is_empty());
+        let mut arena = Arena::new(bytes.max(ARENA))?;
         let base = arena.take(bytes);
         arenas.push(arena);
         Ok(base.map(|base| Self { base, bytes }))
@@ -82,21 +88,32 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let mut arenas = ARENAS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for arena in arenas.iter_mut() {
-            let from = self.base.addr().get().wrapping_sub(arena.mapping.as_ptr().addr());
+        for arena in locked().iter_mut() {
+            let from = self.base.addr().get().wrapping_sub(arena.base.addr().get());
             arena.taken.retain(|range| *range != (from..from.wrapping_add(self.bytes)));
         }
     }
 }
 
+fn locked() -> MutexGuard<'static, Vec<Arena>> {
+    ARENAS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Arena {
+    fn new(bytes: usize) -> io::Result<Self> {
+        let mut mapping = mapped(bytes)?;
+        mapping.fill(0);
+        let base = NonNull::from(&mut mapping[..]).cast();
+        Ok(Self { _mapping: mapping, base, bytes, taken: Vec::new(), next: 0 })
+    }
+
     fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
         let from = self.free_from(self.next, bytes).or_else(|| self.free_from(0, bytes))?;
         let at = self.taken.partition_point(|range| range.start < from);
         self.taken.insert(at, from..from + bytes);
         self.next = from + bytes;
-        NonNull::new(self.mapping.as_mut_ptr().wrapping_add(from))
+        // SAFETY: the place lies inside the mapping.
+        Some(unsafe { self.base.add(from) })
     }
 
     /// The first place from `start` on that has so many bytes free.
@@ -108,7 +125,7 @@ impl Arena {
             }
             from = range.end;
         }
-        (from + bytes <= self.mapping.len()).then_some(from)
+        (from + bytes <= self.bytes).then_some(from)
     }
 }
 
@@ -116,14 +133,10 @@ impl Arena {
 mod tests {
     use super::*;
 
-    fn arena(bytes: usize) -> Arena {
-        Arena { mapping: mapped(bytes).unwrap(), taken: Vec::new(), next: 0 }
-    }
-
     #[test]
     fn parts_lie_apart_and_each_takes_its_turn_further_on() {
-        let mut arena = arena(10 * 4096);
-        let base = arena.mapping.as_ptr().addr();
+        let mut arena = Arena::new(10 * 4096).unwrap();
+        let base = arena.base.addr().get();
         let mut take = |bytes: usize| arena.take(bytes).map(|at| (at.addr().get() - base) / 4096);
         assert_eq!([take(3 * 4096), take(4 * 4096)], [Some(0), Some(3)]);
         assert_eq!(take(4 * 4096), None, "three pages are left");
@@ -140,11 +153,12 @@ mod tests {
         let mut bases: Vec<usize> = held.iter().map(|pages| pages.base().addr().get()).collect();
         bases.sort_unstable();
         assert!(bases.windows(2).all(|two| two[0] + (1 << 20) <= two[1]), "no two share a byte");
-        let before = ARENAS.lock().unwrap().len();
         drop(held);
-        let again: Vec<Pages> = (0..40).map(|_| Pages::take(1 << 20).unwrap().unwrap()).collect();
-        assert_eq!(ARENAS.lock().unwrap().len(), before);
-        drop(again);
+        let mut again: Vec<usize> =
+            (0..40).map(|_| Pages::take(1 << 20).unwrap().unwrap().base().addr().get()).collect();
+        again.sort_unstable();
+        again.dedup();
+        assert!(again.iter().any(|base| bases.contains(base)), "some of the same come again");
         assert!(Pages::take(MOST_KEPT + 1).unwrap().is_none());
     }
 }
