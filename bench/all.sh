@@ -33,3 +33,14 @@ if [ "$(id -u)" = 0 ] && missing=$(for word in "${needed[@]}"; do command -v "$w
 else
   echo "left out: shares.py takes root and ${needed[*]}" >&2
 fi
+# A bucket of S3 that nginx serves from memory, and that goes with its input.
+needed=(nginx curl)
+if missing=$(PATH=$PATH:/usr/sbin; for word in "${needed[@]}"; do command -v "$word" >/dev/null || echo "$word"; done) &&
+  [ -z "$missing" ]; then
+  coproc S3 { exec "$here/s3_server.py"; }
+  read -r -u "${S3[0]}" endpoint
+  AWS_ACCESS_KEY_ID=bench AWS_SECRET_ACCESS_KEY=bench-secret "$here/shares.py" --halfpower "$HALFPOWER" "${shares[@]}" \
+    "s3://bench?endpoint=$endpoint"
+else
+  echo "left out: shares.py of S3 takes ${needed[*]}" >&2
+fi

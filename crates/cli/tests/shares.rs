@@ -172,6 +172,7 @@ fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
         (MoodOfS3::Gone, "was lost"),
         (MoodOfS3::Garbage, "no answer of S3"),
         (MoodOfS3::ReadOnly, "no object may be made there"),
+        (MoodOfS3::Busy(u64::MAX), "the server has too much to do"),
     ] {
         server.be(mood);
         let output = run(&[]);

@@ -8,6 +8,8 @@ use std::fmt;
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// Somebody else has it; a server: it has too much to do.
+    pub const BUSY: Self = Self(16);
     /// A file would grow beyond the limit on file sizes, or beyond what its file system can hold.
     pub const TOO_LARGE: Self = Self(27);
     /// The kernel gave a request up before it began, as where it can start no worker for it.

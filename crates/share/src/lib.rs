@@ -5,6 +5,7 @@
 //! beside it, and bytes go from the socket to the buffer and back without a copy, but where messages are signed or
 //! encrypted.
 
+mod again;
 mod aws;
 mod bytes;
 mod channel;

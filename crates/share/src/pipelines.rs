@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, poll_for, wait};
+use crate::again::Again;
+use crate::pipeline::{LaneOptions, Pipeline, PipelineSource, Purpose, poll_for, wait};
 use crate::protocol::{Done, Order, Outcome, SlotBytes};
 
 /// So many connections are looked at in turn, which takes no further call.
@@ -22,6 +23,8 @@ pub struct Pipelines {
     each: Vec<Pipeline>,
     /// Who says which of them have something; `None` where there are few.
     crowd: Option<Crowd>,
+    /// What is sent again where the server has too much to do; `None` where that is measured.
+    again: Option<Again>,
 }
 
 struct Crowd {
@@ -41,7 +44,8 @@ impl Pipelines {
     pub fn open(source: &dyn PipelineSource, count: u32, options: LaneOptions) -> Outcome<Self> {
         let each: Vec<Pipeline> = (0..count.max(1)).map(|_| source.pipeline(options)).collect::<Result<_, _>>()?;
         let crowd = if each.len() > FEW { Some(Crowd::of(&each)?) } else { None };
-        Ok(Self { each, crowd })
+        let again = (options.purpose == Purpose::LayOut).then(Again::default);
+        Ok(Self { each, crowd, again })
     }
 
     /// Takes an order; `push` sends it.
@@ -49,6 +53,13 @@ impl Pipelines {
     /// # Panics
     /// Where there is no such slot.
     pub fn order(&mut self, order: Order) {
+        if let Some(again) = &mut self.again {
+            again.was_sent(order);
+        }
+        self.enqueue(order);
+    }
+
+    fn enqueue(&mut self, order: Order) {
         let count = self.each.len();
         self.each[order.slot as usize % count].order(order);
     }
@@ -73,6 +84,16 @@ impl Pipelines {
     /// # Errors
     /// As [`Pipeline::advance`].
     pub fn advance(&mut self, slots: &mut dyn SlotBytes, done: &mut Vec<Done>) -> Outcome<()> {
+        let Some(mut again) = self.again.take() else { return self.take(slots, done) };
+        again.due(Instant::now()).for_each(|order| self.enqueue(order));
+        let first = done.len();
+        let taken = self.push(slots).and_then(|()| self.take(slots, done));
+        again.keep_back(done, first, Instant::now());
+        self.again = Some(again);
+        taken
+    }
+
+    fn take(&mut self, slots: &mut dyn SlotBytes, done: &mut Vec<Done>) -> Outcome<()> {
         let Some(crowd) = &mut self.crowd else {
             let mut busy = self.each.iter_mut().filter(|pipeline| pipeline.in_flight() > 0);
             return busy.try_for_each(|pipeline| pipeline.advance(slots, done));
@@ -91,6 +112,8 @@ impl Pipelines {
     /// # Errors
     /// What the system says; a signal is no error.
     pub fn wait(&self, time: Option<Duration>) -> std::io::Result<()> {
+        let again = self.again.as_ref().and_then(|again| again.wait(Instant::now()));
+        let time = time.into_iter().chain(again).min();
         match &self.crowd {
             None => wait(&self.each, time),
             Some(crowd) => poll_for(&mut [PollFd::from_borrowed_fd(crowd.epoll.as_fd(), PollFlags::IN)], time),

@@ -12,3 +12,5 @@ mod rehearsal;
 mod s3;
 mod sealing;
 mod smb;
+#[cfg(feature = "s3")]
+mod tls;

@@ -27,6 +27,8 @@ pub enum Mood {
     Closing,
     /// Refuses every second request, in chunks.
     SlowDown,
+    /// Refuses the first so many requests.
+    Busy(u64),
     /// Lets nobody write.
     ReadOnly,
 }
@@ -119,8 +121,12 @@ impl MemoryS3 {
                 }
                 _ => {}
             }
-            let refused =
-                mood == Mood::SlowDown && is_data && number.is_multiple_of(2) && !asked.query.contains("part");
+            let refused = is_data
+                && match mood {
+                    Mood::SlowDown => number.is_multiple_of(2) && !asked.query.contains("part"),
+                    Mood::Busy(first) => number <= first,
+                    _ => false,
+                };
             let Answer { status, mut fields, body } = match () {
                 () if refused => refuse(503, "SlowDown"),
                 () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
@@ -215,7 +221,7 @@ fn complete(store: &mut Store, key: String, id: &str, body: &[u8]) -> Answer {
     if named != parts.len() || small || !parts.keys().copied().eq(1..=parts.len() as u64) {
         return refuse(400, if small { "EntityTooSmall" } else { "InvalidPart" });
     }
-    store.objects.insert(key, parts.into_values().flatten().collect());
+    store.objects.insert(key, parts.into_values().collect::<Vec<_>>().concat());
     answer(200, "<CompleteMultipartUploadResult/>")
 }
 

@@ -168,6 +168,32 @@ fn a_server_with_too_much_to_do_is_an_error_of_requests() {
 }
 
 #[test]
+fn a_layout_asks_again_where_the_server_has_too_much_to_do() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    share.begin_layout(4 * PART_BYTES as u64).unwrap();
+    let lay_out = |first: u64| {
+        server.be(Mood::Busy(first));
+        let options = LaneOptions { purpose: Purpose::LayOut, ..lane(false, 4, PART_BYTES as u32) };
+        let mut pipelines = Pipelines::open(&share, 4, options).unwrap();
+        let mut slots = Slots((0..4).map(|slot| vec![slot; PART_BYTES]).collect());
+        carry_all(&mut pipelines, &mut slots, &orders(Op::Write, 4, PART_BYTES as u32, 0)).unwrap()
+    };
+    // Not for ever.
+    let done = lay_out(u64::MAX);
+    assert!(done.iter().all(|done| done.result == Err(16)), "{done:?}");
+    let asked = server.store.lock().unwrap().requests;
+    assert_eq!(asked, 4 * 6, "each part was asked for six times");
+    let done = lay_out(asked + 7);
+    assert!(done.iter().all(|done| done.result == Ok(PART_BYTES as u32)), "{done:?}");
+    assert_eq!(server.store.lock().unwrap().requests, asked + 7 + 4);
+    share.end_layout().unwrap();
+    let store = server.store.lock().unwrap();
+    let object = store.objects.values().next().unwrap();
+    assert!(object.chunks(PART_BYTES).zip(0..4).all(|(part, slot)| part.iter().all(|byte| *byte == slot)));
+}
+
+#[test]
 fn a_server_that_fails_ends_the_connection_with_a_sentence() {
     let server = MemoryS3::start();
     let share = connect(&server);

@@ -86,6 +86,7 @@ fn remedy(errno: Errno) -> &'static str {
             "the kernel could start no thread for io_uring, so allow more processes (`ulimit -u`), or add --engine sync"
         }
         Errno::TOO_LARGE => "the limit on file sizes (`ulimit -f`) ends it, so raise that, or ask for a smaller --size",
+        Errno::BUSY => "the server has too much to do, also when it was asked again; try later",
         _ => "name another place",
     }
 }
@@ -104,6 +105,7 @@ mod tests {
     fn limits_of_the_process_are_not_blamed_on_the_place() {
         assert!(remedy(Errno::CANCELED).contains("ulimit -u"));
         assert!(remedy(Errno::TOO_LARGE).contains("ulimit -f"));
+        assert!(remedy(Errno::BUSY).contains("try later"));
         assert!(remedy(Errno(5)).contains("another place"));
     }
 }
