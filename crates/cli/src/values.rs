@@ -86,9 +86,7 @@ pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, Pa
         (Target::Share(address), Some(endpoint)) if address.protocol == ShareProtocol::S3 => {
             Ok(Target::Share(ShareAddress { endpoint: Some(endpoint.clone()), ..address }))
         }
-        (Target::Share(address), None) if address.protocol == ShareProtocol::S3 && address.endpoint.is_none() => {
-            Ok(Target::Share(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address }))
-        }
+        (Target::Share(address), None) => served(address).map(Target::Share),
         (_, Some(endpoint)) => {
             let message =
                 "--endpoint is the server of a bucket, s3://bucket/prefix, and the target is none: leave it out";
@@ -96,6 +94,17 @@ pub fn reached(target: Target, endpoint: Option<&Endpoint>) -> Result<Target, Pa
         }
         (target, None) => Ok(target),
     }
+}
+
+/// A share with the server that the environment names, where it is a bucket that names none.
+///
+/// # Errors
+/// Where the environment names what is no server.
+pub fn served(address: ShareAddress) -> Result<ShareAddress, ParseError> {
+    if address.protocol != ShareProtocol::S3 || address.endpoint.is_some() {
+        return Ok(address);
+    }
+    Ok(ShareAddress { endpoint: halfpower_share::endpoint_of_environment()?, ..address })
 }
 
 /// A time that is microseconds where it has no unit.

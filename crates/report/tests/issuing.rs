@@ -84,3 +84,13 @@ fn the_page_and_the_json_have_the_same_rows() {
     halfpower_report::html(&none, &[], "halfpower study", &mut out).unwrap();
     assert!(!String::from_utf8(out).unwrap().contains("What issuing costs"));
 }
+
+#[test]
+fn the_first_screen_says_what_other_pages_bring_where_it_is_much() {
+    let mut out = Vec::new();
+    halfpower_report::terminal(&study(), None, &Style { width: 120, colour: false }, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let words = "memory  reads in huge pages: 2,400 MB/s instead of 1,200 MB/s (sequential direct read, 1 MiB, 8 deep;";
+    assert!(text.contains(words), "{text}");
+    assert_eq!(text.matches("in huge pages").count(), 1, "of 4 KiB chance and effect cannot be told apart: {text}");
+}

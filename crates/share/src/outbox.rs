@@ -81,11 +81,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends as much as the connection takes now.
+    /// Sends as much as the connection takes now; gives whether that is anything.
     ///
     /// # Errors
     /// Where the connection is lost.
-    pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<()> {
+    pub fn send(&mut self, stream: &mut Wire, slots: &dyn SlotBytes) -> std::io::Result<bool> {
+        let mut has_sent = false;
         while !self.queue.is_empty() {
             let mut parts = [IoSlice::new(&[]); PARTS];
             let mut count = 0;
@@ -100,16 +101,19 @@ impl Outbox {
             }
             match stream.write_vectored(&parts[..count]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(sent) => self.has_sent(sent),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Ok(sent) => {
+                    self.has_sent(sent);
+                    has_sent = true;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(has_sent),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         // Of what is encrypted something may have been left behind.
         match if stream.owes() { stream.flush() } else { Ok(()) } {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-            flushed => flushed,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(has_sent),
+            flushed => flushed.map(|()| has_sent),
         }
     }
 

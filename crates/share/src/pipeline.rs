@@ -68,6 +68,8 @@ pub struct Pipeline {
     is_cut: bool,
     /// Answers that came on this connection.
     answered: u64,
+    /// Whether its connection has taken the place of another.
+    is_renewed: bool,
     /// When something came last, or was asked of a server that owed nothing.
     heard: Instant,
 }
@@ -88,6 +90,7 @@ impl Pipeline {
             flushes: 0,
             is_cut: false,
             answered: 0,
+            is_renewed: false,
             heard: Instant::now(),
         })
     }
@@ -157,7 +160,8 @@ impl Pipeline {
 
     /// A connection that ends between two answers may be replaced; elsewhere something is lost.
     fn has_lost(&mut self, error: std::io::Error) -> Outcome<()> {
-        let is_idle = self.in_flight == 0 || self.answered > 0;
+        // The first one may have waited long for its first request.
+        let is_idle = self.in_flight == 0 || self.answered > 0 || !self.is_renewed;
         if is_idle && self.inbox.is_between() && self.protocol.can_renew() {
             self.is_cut = true;
             return Ok(());
@@ -182,7 +186,7 @@ impl Pipeline {
         self.inbox.clear();
         self.waiting.clear();
         self.waiting.extend(self.orders.iter().copied().flatten());
-        (self.is_cut, self.answered, self.heard) = (false, 0, Instant::now());
+        (self.is_cut, self.answered, self.is_renewed, self.heard) = (false, 0, true, Instant::now());
         Ok(())
     }
 
@@ -215,9 +219,16 @@ impl Pipeline {
             added.map_err(|what| self.channel.peer.garbage(what))?;
         }
         match self.outbox.send(&mut self.channel.stream, slots) {
+            // Who takes what is sent is not silent.
+            Ok(has_sent) => {
+                if has_sent {
+                    self.heard = Instant::now();
+                }
+                Ok(())
+            }
             // Its answer may still come: a server need not read all of what it refuses.
             Err(_) if self.protocol.can_renew() => Ok(()),
-            sent => sent.map_err(|error| self.channel.peer.lost(error)),
+            Err(error) => Err(self.channel.peer.lost(error)),
         }
     }
 

@@ -7,6 +7,7 @@ use halfpower_measure::OfferedWays;
 
 use super::{SILENCE_OF_A_SERVER, access};
 use crate::args::WitnessArgs;
+use crate::values::served;
 
 pub fn witness(args: &WitnessArgs) -> Result<()> {
     let input = io::stdin();
@@ -17,8 +18,9 @@ pub fn witness(args: &WitnessArgs) -> Result<()> {
         );
     }
     let share = args.share.as_ref().map(|address| {
-        let access = access(address, args.credentials.as_deref(), SILENCE_OF_A_SERVER)?;
-        anyhow::Ok((address.clone(), access))
+        let address = served(address.clone())?;
+        let access = access(&address, args.credentials.as_deref(), SILENCE_OF_A_SERVER)?;
+        anyhow::Ok((address, access))
     });
     let mut ways = OfferedWays::new(args.local.clone(), share.transpose()?);
     Ok(halfpower_witness::serve(BufReader::new(input), io::stdout(), &args.processes, &mut ways)?)

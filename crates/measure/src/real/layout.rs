@@ -54,7 +54,7 @@ pub(crate) fn lay_out(
     let no_limit = Nanos(u64::MAX / 2);
     let (iodepth, seed, block_bytes) = (settings.depth, settings.seed, settings.bs.0);
     let mut written = 0;
-    for (end, runtime) in [(LEAST_BYTES.min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
+    for (end, runtime) in [(LEAST_BYTES.max(block_bytes).min(bytes), no_limit), (bytes, limit), (bytes, Nanos(0))] {
         let is_tail = end - written.min(end) < block_bytes;
         if written >= end || (runtime == Nanos(0) && !is_tail) {
             continue;

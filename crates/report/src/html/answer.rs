@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::html::advice::{fio_job, pieces};
 use crate::html::format::{date, heading, shell_word};
 use crate::html::tiles::tiles;
-use crate::words::{alerts, first_screen, state, subject};
+use crate::words::{alerts, first_screen, issuing, state, subject};
 
 /// Warnings on the first screen.
 const ALERTS: usize = 3;
@@ -70,6 +70,9 @@ fn stops(study: &StudyFindings) -> Markup {
                 }
                 @for scaling in &study.threads {
                     div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
+                }
+                @for text in issuing::other_pages(&study.issuing) {
+                    div { dt { "Memory" } dd { (heading(&text)) } }
                 }
             }
         }

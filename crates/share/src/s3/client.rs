@@ -17,6 +17,8 @@ use crate::protocol::Outcome;
 
 /// Longest answer that is taken.
 const MOST_BYTES: usize = 16 << 20;
+/// How long an answer may take as a whole: so many times the longest silence within it.
+const MOST_SILENCES: u32 = 20;
 /// How often a server that has too much to do is asked again, and how long is waited first; twice as long each time.
 const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -171,7 +173,8 @@ fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
 
 /// One whole answer.
 fn receive(channel: &mut Channel) -> Outcome<Reply> {
-    let until = Instant::now() + channel.peer.timeout;
+    // Who puts many parts together says meanwhile that it is still there.
+    let until = Instant::now() + channel.peer.timeout * MOST_SILENCES;
     let mut there = Vec::new();
     let (mut reply, bytes, body) = loop {
         match Head::read(&there).map_err(|what| channel.peer.garbage(what))? {

@@ -1,7 +1,6 @@
 //! Makes objects of our own in a bucket, and removes them: one that is read, laid out in parts, and one for each write.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use halfpower_spec::ShareAddress;
 
@@ -22,8 +21,8 @@ const PART_BYTES: u64 = 8 << 20;
 const MOST_PARTS: u64 = 10_000;
 /// What is told where a server does not say how much room it has.
 const ROOM: u64 = 1 << 60;
-/// How long is waited for a removal at most.
-const REMOVAL: Duration = Duration::from_secs(10);
+/// Keys that are removed with one request: few enough that a server on slow disks answers in time.
+const REMOVED_AT_ONCE: usize = 200;
 
 /// A folder of a bucket.
 pub(crate) struct S3Share {
@@ -185,14 +184,13 @@ impl S3File {
         let etags = upload.etags.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let body = completion(etags.iter().map_while(|etag| etag.as_deref()));
         let query = format!("uploadId={}", upload.id);
+        // Also where its answer is lost it may be there.
+        state.has_object = true;
         let reply = state.client.ask(Asking { method: "POST", key: &self.key(), query: &query, body: body.as_bytes() });
         // It may say to be well, begin to answer, and fail later.
         let is_whole = |reply: &Reply| reply.is_well() && text_of(&reply.body, "Code").is_none();
         match reply {
-            Ok(reply) if is_whole(&reply) => {
-                state.has_object = true;
-                Ok(())
-            }
+            Ok(reply) if is_whole(&reply) => Ok(()),
             other => {
                 state.upload = Some(upload);
                 let reply = other?;
@@ -216,7 +214,7 @@ impl S3File {
     fn remove(&self, state: &mut State) -> Outcome<()> {
         let mut first = String::new();
         loop {
-            let query = format!("list-type=2&max-keys=1000&prefix={}", encoded(&self.folder, false));
+            let query = format!("list-type=2&max-keys={REMOVED_AT_ONCE}&prefix={}", encoded(&self.folder, false));
             let reply = state.client.ask(Asking { method: "GET", key: "", query: &query, body: b"" })?;
             let Some(found) = keys(&reply.body).filter(|_| reply.is_well()) else {
                 // Who may not list can still remove what is known.
@@ -250,12 +248,14 @@ fn delete(client: &mut Client, key: &str) -> Outcome<()> {
 impl Drop for S3File {
     fn drop(&mut self) {
         let mut state = self.state();
-        state.client.peer.timeout = state.client.peer.timeout.min(REMOVAL);
         let aborted = self.abort(&mut state);
         let has_objects = state.has_object || state.has_lanes;
         let removed = if has_objects { self.remove(&mut state) } else { Ok(()) };
-        for error in [aborted, removed].into_iter().filter_map(Result::err) {
-            let (bucket, folder) = (&self.site.bucket, &self.folder);
+        let (bucket, folder, key) = (&self.site.bucket, &self.folder, self.key());
+        if let Err(error) = aborted {
+            eprintln!("halfpower: {error}; give up the unfinished upload of {key} in the bucket {bucket}");
+        }
+        if let Err(error) = removed {
             eprintln!("halfpower: {error}; remove what begins with {folder} from the bucket {bucket}");
         }
     }

@@ -221,6 +221,10 @@ impl Protocol for S3Requests {
     }
 
     fn frame(&mut self, there: &[u8]) -> Result<Option<Frame>, String> {
+        // What follows the last answer of a connection is a body of no told length.
+        if self.is_spent && self.flying.is_none() {
+            return Ok((!there.is_empty()).then_some(Frame { before: 0, prefix: 0, length: there.len() }));
+        }
         let Some(Head { bytes, status, body, closes, etag, .. }) = Head::read(there)? else { return Ok(None) };
         let (length, is_chunked) = match body {
             Body::Bytes(length) => (length, false),
@@ -238,8 +242,12 @@ impl Protocol for S3Requests {
         if matches!(self.answer.status, 100..=199) {
             return Ok(Answer::Other);
         }
-        let order = self.flying.take().ok_or("an answer to no request")?;
-        self.ended(order)
+        match self.flying.take() {
+            Some(order) => self.ended(order),
+            // A server says why it ends a connection that was idle.
+            None if self.is_spent => Ok(Answer::Other),
+            None => Err("an answer to no request".to_string()),
+        }
     }
 
     fn is_spent(&self) -> bool {
