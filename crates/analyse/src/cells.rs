@@ -117,12 +117,11 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
     let plain: Vec<&Record> = plain.into_iter().chain(confirming).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
-    let (run_mbps, mbps) = (judged.run_mbps(), Interval::of_means(&judged.run_mbps()));
+    let (run_mbps, mbps, soaked) = (judged.run_mbps(), Interval::of_means(&judged.run_mbps()), soaked(records));
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
-    let (charged_ns, submitted) = (total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.cpu.ios as f64));
+    let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
     let knows = |what| valid.iter().all(|record| record.knows(what));
-    let soaked = Soaked::of(of_pass(Pass::Soaker));
     let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
         rw,
@@ -139,11 +138,11 @@ fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
         iops: Interval::of_means(&run_iops).value,
         latency_ns: latency(&valid),
         achieved_depth: knows(Unknown::Latency).then(|| mean_depth(&means(&|r| finite(r.achieved_depth)))),
-        charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, submitted) / 1e3),
+        charged_us: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.cpu.ios as f64)) / 1e3),
         soaker_us: soaked.map(|soaked| soaked.lost_us),
         unseen_us: soaked.map(|soaked| soaked.lost_us - soaked.charged_us),
-        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, total(&|r| r.charged_span_ns() as f64))),
-        waited_share: quotient(total(&|r| r.cpu.waited_ns as f64), total(&|r| r.charged_span_ns() as f64)),
+        core_share: knows(Unknown::ChargedTime).then(|| quotient(charged_ns, span_ns)),
+        waited_share: quotient(total(&|r| r.cpu.waited_ns as f64), span_ns),
         far_end: FarCell::of(records),
         buffer_segments: some_mean(valid.iter().filter_map(|record| record.buffer_segments)),
         client_mbps: some_mean(valid.iter().filter_map(|record| record.client_mbps())),
@@ -201,6 +200,10 @@ fn latency(records: &[&Record]) -> LatencySummary {
         max: known.then(|| all.max_ns()),
         mean: known.then(|| all.mean_ns()),
     }
+}
+
+fn soaked(records: &[&Record]) -> Option<Soaked> {
+    Soaked::of(records.iter().copied().filter(|record| record.run.pass == Pass::Soaker))
 }
 
 /// The soaker's pass of a cell, in microseconds a request.

@@ -11,7 +11,7 @@ use halfpower_spec::{EngineName, Pass, Run};
 use crate::MeasureError;
 use crate::drive::{Driven, drive};
 use crate::sum::Sum;
-use crate::target_backend::{Prepared, TargetBackend};
+use crate::target_backend::{Prepared, Spent, TargetBackend};
 
 /// Measures one run.
 ///
@@ -77,8 +77,7 @@ fn measure_in_pass(
     spent.notes.iter().for_each(|note| backend.note(note));
     let (own, beside): (Vec<Driven>, Vec<Driven>) = driven.into_iter().partition(|lane| lane.role == LaneRole::Own);
     let mut sum = Sum::of(&own);
-    beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
-    sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
+    add_odd(&mut sum, &beside, &spent);
     let lanes: Vec<LaneRecord> = own.iter().chain(&beside).map(Driven::record).chain(spent.beside).collect();
     let submitted = sum.submitted_ios() + of_random_readers(&lanes);
     // A target that does not answer is not asked again.
@@ -121,6 +120,12 @@ fn measure_in_pass(
         discarded: Vec::new(),
         origin: None,
     })
+}
+
+/// Counts what went wrong beside the workload.
+fn add_odd(sum: &mut Sum, beside: &[Driven], spent: &Spent) {
+    beside.iter().for_each(|lane| sum.add_odd(lane.tally.errors.iter().copied(), lane.tally.short_transfers));
+    sum.add_odd(spent.beside_errors.iter().map(|(errno, count)| (*errno, *count)), spent.beside_short_transfers);
 }
 
 /// Time that threads waited for a processor; in virtual time nobody waits for a real one.
