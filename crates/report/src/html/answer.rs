@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::html::advice::{fio_job, pieces};
 use crate::html::format::{date, heading, shell_word};
 use crate::html::tiles::tiles;
-use crate::words::{alerts, first_screen, issuing, state, subject};
+use crate::words::{alerts, first_screen, state, subject};
 
 /// Warnings on the first screen.
 const ALERTS: usize = 3;
@@ -66,13 +66,10 @@ fn stops(study: &StudyFindings) -> Markup {
             h2 { "What stops it" }
             dl.stops {
                 @for stop in &study.summary.stops {
-                    div { dt { (heading(stop.rw.word())) "s" } dd { @for piece in pieces(&first_screen::stop(stop)) { span { (piece.trim_end()) } " " } } }
+                    div { dt { (heading(stop.rw.word())) "s" } dd { @for piece in pieces(&first_screen::stop(stop, &study.issuing)) { span { (piece.trim_end()) } " " } } }
                 }
                 @for scaling in &study.threads {
                     div { dt { "Threads" } dd { (first_screen::threads(scaling)) } }
-                }
-                @for text in issuing::other_pages(&study.issuing) {
-                    div { dt { "Memory" } dd { (heading(&text)) } }
                 }
             }
         }

@@ -236,7 +236,7 @@ impl<'a> StudyDocument<'a> {
             verdict: verdict::verdict(study),
             state: state_document(&findings.summary.state),
             how_fast: &findings.summary.how_fast,
-            stops: findings.summary.stops.iter().map(stop).collect(),
+            stops: findings.summary.stops.iter().map(|one| stop(one, &study.issuing)).collect(),
             what_to_set: &findings.summary.what_to_set,
             headline: &findings.headline,
             levels: findings.levels.iter().map(level).collect(),
@@ -270,11 +270,11 @@ fn state_document(state: &StudyState) -> StateDocument<'_> {
     StateDocument { state, word: state::word(state), text: state::sentence(state) }
 }
 
-fn stop(stop: &DirectionStop) -> StopDocument<'_> {
+fn stop<'a>(stop: &'a DirectionStop, found: &[IssuingChange]) -> StopDocument<'a> {
     let kind = stop.bottleneck.level.as_ref().filter(|_| stop.doubt.is_none()).map(|level| level.kind);
     StopDocument {
         rw: stop.rw,
-        text: first_screen::stop(stop),
+        text: first_screen::stop(stop, found),
         kind,
         stopped_by: &stop.bottleneck.stopped_by,
         doubt: &stop.doubt,

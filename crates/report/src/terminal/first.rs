@@ -9,7 +9,7 @@ use halfpower_text::format::{number, size, thousands, time_us};
 use super::columns::{Column, lines};
 use super::header::header;
 use super::screen::{Item, Section, Tone, cut};
-use crate::words::{alerts, first_screen, issuing};
+use crate::words::{alerts, first_screen};
 
 /// Lines of the screen, without the last ones that say where more is.
 const SCREEN: usize = 26;
@@ -162,13 +162,11 @@ fn notes(rows: &[RateLine]) -> impl Iterator<Item = String> {
 fn stops(study: &StudyFindings, width: usize) -> Section {
     let sentence = |stop: &DirectionStop| {
         let lead = format!("  {:<8}", format!("{}s", stop.rw));
-        Item::sentence(&lead, &first_screen::stop(stop), width, Tone::Plain)
+        Item::sentence(&lead, &first_screen::stop(stop, &study.issuing), width, Tone::Plain)
     };
     let threads = study.threads.iter().map(first_screen::threads);
     let threads = threads.map(|text| Item::sentence("  threads ", &text, width, Tone::Plain));
-    let memory = issuing::other_pages(&study.issuing).into_iter();
-    let memory = memory.map(|text| Item::sentence("  memory  ", &text, width, Tone::Plain));
-    let items = study.summary.stops.iter().map(sentence).chain(threads).chain(memory).collect();
+    let items = study.summary.stops.iter().map(sentence).chain(threads).collect();
     Section::new(Some("WHAT STOPS IT".to_string()), items)
 }
 

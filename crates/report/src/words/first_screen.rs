@@ -5,11 +5,12 @@ use halfpower_analyse::{
     Headline, HeadlineDoubt, KnownLimit, ProcessorsOf, StopDoubt, StopTest, StoppedBy, StudyState, Sureness,
     ThreadLimit, ThreadScaling, ThreadStep, Use, UseAdvice,
 };
+use halfpower_experiments::IssuingChange;
 use halfpower_spec::{Bytes, Cache, Pattern};
 use halfpower_text::{cache_word, format};
 
 use super::bottleneck::{busy, of_its_level};
-use super::{far_end, levels, network};
+use super::{far_end, issuing, levels, network};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
@@ -119,13 +120,22 @@ pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
     }
 }
 
-/// What stops a direction, in a line or two without a full stop.
-pub(crate) fn stop(stop: &DirectionStop) -> String {
+/// What stops a direction, in a line or two without a full stop. What a device gives to buffers in ordinary pages is no limit
+/// of the device where it gives more to others.
+pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
+    let by_pages = || issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&stop.bottleneck.stopped_by));
     let told = match &stop.doubt {
         Some(doubt) => format!("unknown: {}", doubted(doubt)),
-        None => known(&stop.bottleneck) + &small_requests(&stop.bottleneck),
+        None => by_pages().unwrap_or_else(|| known(&stop.bottleneck)) + &small_requests(&stop.bottleneck),
     };
     stop.test.as_ref().map_or(told.clone(), |test| format!("{told}. Test: {}", test_flags(test)))
+}
+
+/// Whether it is what the cells show of a device, and known by nothing else.
+fn is_of_the_device(stopped_by: &StoppedBy) -> bool {
+    use StoppedBy::{Ceiling, NoGainFromDepth, NoGainFromThreads, Parallelism, RequestTime};
+    let by_trying = matches!(stopped_by, NoGainFromDepth { .. } | NoGainFromThreads { .. });
+    by_trying || matches!(stopped_by, Ceiling { .. } | Parallelism { .. } | RequestTime { .. })
 }
 
 fn doubted(doubt: &StopDoubt) -> String {

@@ -54,30 +54,20 @@ fn number_of(segments: f64) -> String {
     if segments == 1.0 { "1".to_string() } else { format::two_digits(segments) }
 }
 
-/// What buffers in other pages bring to reads and to writes, a sentence without a full stop for each direction in which it
-/// is much: `reads in huge pages: 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1
-/// segment of memory instead of 64)`.
-pub(crate) fn other_pages(found: &[IssuingChange]) -> Vec<String> {
-    let of_memory = |rw: Direction| {
-        let of_direction = found.iter().filter(move |row| row.rw == rw);
-        of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH)
-    };
-    let most = |rw: &Direction| of_memory(*rw).reduce(|most, next| if next.0 > most.0 { next } else { most });
-    Direction::ALL.iter().filter_map(most).map(|(_, row)| other_pages_of(row)).collect()
-}
-
-fn other_pages_of(row: &IssuingChange) -> String {
-    let ([without, with], pages) = (rates(row), if row.change == IssuingPart::HugePages { "huge" } else { "ordinary" });
-    let lie = row
-        .with_segments
-        .zip(row.without_segments)
-        .map(|(with, without)| format!("; each in {} of memory instead of {}", segments(with), number_of(without)));
-    format!(
-        "{}s in {pages} pages: {with} instead of {without} ({}{})",
-        row.rw,
-        lowered(&work(row)),
-        lie.unwrap_or_default()
-    )
+/// What buffers in other pages bring to a direction, where it is much, without a full stop: `the ordinary pages of its
+/// buffers: in huge pages 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1 segment of
+/// memory instead of 64)`.
+pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<String> {
+    let of_direction = found.iter().filter(|row| row.rw == rw);
+    let much = of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH);
+    let (_, row) = much.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+    let [without, with] = rates(row);
+    let [own, other] = if row.change == IssuingPart::HugePages { ["ordinary", "huge"] } else { ["huge", "ordinary"] };
+    let both = row.with_segments.zip(row.without_segments);
+    let lie =
+        both.map(|(with, without)| format!("; each in {} of memory instead of {}", segments(with), number_of(without)));
+    let of = format!("{}{}", lowered(&work(row)), lie.unwrap_or_default());
+    Some(format!("the {own} pages of its buffers: in {other} pages {with} instead of {without} ({of})"))
 }
 
 /// What other pages bring for certain, as a factor.
