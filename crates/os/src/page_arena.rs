@@ -5,10 +5,10 @@
 //! with each run would make the rate of each a draw of its own. So, as an application's pool does, they come from
 //! memory that is taken once. Each takes its turn further on in it, so that no run has the same place again and again.
 
-use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 use memmap2::{Advice, MmapMut};
 
@@ -25,6 +25,8 @@ struct Arena {
     _mapping: MmapMut,
     base: NonNull<u8>,
     bytes: usize,
+    /// Node of the processor that touched it first, near which it lies.
+    node: Option<u32>,
     /// What is handed out, in its order.
     taken: Vec<Range<usize>>,
     /// Where the search for the next begins.
@@ -66,15 +68,16 @@ impl Pages {
             return Ok(None);
         }
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
-        let mut arenas = locked();
+        let (mut arenas, here) = (locked(), own_node());
         // The largest first: what small buffers say of the memory is then of the same memory as what large ones do.
         arenas.sort_by_key(|arena| std::cmp::Reverse(arena.bytes));
-        if let Some(base) = arenas.iter_mut().find_map(|arena| arena.take(bytes)) {
+        let mut near = arenas.iter_mut().filter(|arena| arena.node == here);
+        if let Some(base) = near.find_map(|arena| arena.take(bytes)) {
             return Ok(Some(Self { base, bytes }));
         }
         // A larger one takes the place of those that nobody uses.
-        arenas.retain(|arena| !arena.taken.is_empty());
-        let mut arena = Arena::new(bytes.max(ARENA))?;
+        arenas.retain(|arena| arena.node != here || !arena.taken.is_empty());
+        let mut arena = Arena::new(bytes.max(ARENA), here)?;
         let base = arena.take(bytes);
         arenas.push(arena);
         Ok(base.map(|base| Self { base, bytes }))
@@ -99,12 +102,19 @@ fn locked() -> MutexGuard<'static, Vec<Arena>> {
     ARENAS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The node of the processor that this thread is on; `None` where the kernel does not tell.
+fn own_node() -> Option<u32> {
+    let cpu = rustix::thread::sched_getcpu();
+    let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
+    entries.flatten().find_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok())
+}
+
 impl Arena {
-    fn new(bytes: usize) -> io::Result<Self> {
+    fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let mut mapping = mapped(bytes)?;
         mapping.fill(0);
         let base = NonNull::from(&mut mapping[..]).cast();
-        Ok(Self { _mapping: mapping, base, bytes, taken: Vec::new(), next: 0 })
+        Ok(Self { _mapping: mapping, base, bytes, node, taken: Vec::new(), next: 0 })
     }
 
     fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
@@ -135,7 +145,7 @@ mod tests {
 
     #[test]
     fn parts_lie_apart_and_each_takes_its_turn_further_on() {
-        let mut arena = Arena::new(10 * 4096).unwrap();
+        let mut arena = Arena::new(10 * 4096, None).unwrap();
         let base = arena.base.addr().get();
         let mut take = |bytes: usize| arena.take(bytes).map(|at| (at.addr().get() - base) / 4096);
         assert_eq!([take(3 * 4096), take(4 * 4096)], [Some(0), Some(3)]);

@@ -8,6 +8,8 @@ const BYTES: usize = 240;
 /// Windows that are advertised were told from this byte on by no kernel before 5.4 and 6.2.
 const SEND_WINDOW: usize = 228;
 const RECEIVE_WINDOW: usize = 232;
+/// `tcpi_state` of a connection that both ends hold open.
+const ESTABLISHED: u8 = 1;
 
 /// What the kernel tells of a connection; counts are since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,7 +38,8 @@ pub struct TcpInfo {
     pub window_limited_ns: u64,
 }
 
-/// What the kernel tells of the connection behind `socket` now; `None` where it is none of TCP.
+/// What the kernel tells of the connection behind `socket` now; `None` where it is none of TCP, or is over: what another one
+/// does that took its place is not known from it.
 pub fn look(socket: BorrowedFd<'_>) -> Option<TcpInfo> {
     let mut answer = [0_u8; BYTES];
     let mut length = size_of_val(&answer) as libc::socklen_t;
@@ -59,6 +62,9 @@ fn parse(answer: &[u8]) -> Option<TcpInfo> {
     let short = |at: usize| Some(u64::from(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?)));
     let long = |at: usize| Some(u64::from_ne_bytes(answer.get(at..at + 8)?.try_into().ok()?));
     let us = |us: u64| us.saturating_mul(1000);
+    if *answer.first()? != ESTABLISHED {
+        return None;
+    }
     // Without a sample the kernel says that it is the longest there is.
     let least = short(148).map(|us| if us == u64::from(u32::MAX) { 0 } else { us })?;
     Some(TcpInfo {
@@ -106,6 +112,9 @@ mod tests {
         assert!(after.delivery_bytes_per_s > 0 && after.sent_segments >= 20, "{after:?}");
         let file = std::fs::File::open("/dev/null").unwrap();
         assert_eq!(look(file.as_fd()), None, "no connection");
+        drop(far);
+        assert_eq!(near.read(&mut answer).unwrap(), 0);
+        assert_eq!(look(near.as_fd()), None, "it is over");
     }
 
     #[test]
