@@ -29,6 +29,12 @@ pub enum Mood {
     SlowDown,
     /// Refuses the first so many requests.
     Busy(u64),
+    /// Refuses as some proxies do: the answer ends with its connection, and tells no length.
+    Unmeasured,
+    /// Ends connections before anything is asked on them.
+    Impatient,
+    /// Makes one object of the parts of an upload, and ends the connection instead of saying so.
+    Mute,
     /// Lets nobody write.
     ReadOnly,
 }
@@ -83,6 +89,9 @@ impl MemoryS3 {
             for stream in listener.incoming().flatten() {
                 let server = shared.clone();
                 server.store.lock().unwrap().connections += 1;
+                if server.mood() == Mood::Impatient {
+                    continue;
+                }
                 std::thread::spawn(move || {
                     let _ = stream.set_nodelay(true);
                     server.serve(stream)
@@ -100,6 +109,10 @@ impl MemoryS3 {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    fn mood(&self) -> Mood {
+        *self.mood.lock().unwrap()
+    }
+
     pub fn be(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
     }
@@ -109,12 +122,16 @@ impl MemoryS3 {
         let mut there = Vec::new();
         loop {
             let asked = next(&mut stream, &mut there)?;
-            let mood = *self.mood.lock().unwrap();
+            let mood = self.mood();
             let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !asked.query.contains("list-type");
             let number = if is_data { self.count() } else { 0 };
             match mood {
                 Mood::Silent if is_data => std::thread::park(),
                 Mood::Gone if is_data => return None,
+                Mood::Unmeasured if is_data => {
+                    let whole = b"HTTP/1.1 503 Said\r\nConnection: close\r\n\r\n<html>\r\n\r\nbusy</html>";
+                    return stream.write_all(whole).ok();
+                }
                 Mood::Garbage if is_data => {
                     stream.write_all(b"SSH-2.0-OpenSSH_9.6\r\n").ok()?;
                     continue;
@@ -132,6 +149,9 @@ impl MemoryS3 {
                 () if mood == Mood::ReadOnly && asked.method != "GET" => refuse(403, "AccessDenied"),
                 () => self.answer(&asked),
             };
+            if mood == Mood::Mute && asked.method == "POST" {
+                return None;
+            }
             if mood == Mood::Closing {
                 fields += "Connection: close\r\n";
             }

@@ -168,6 +168,56 @@ fn a_server_with_too_much_to_do_is_an_error_of_requests() {
 }
 
 #[test]
+fn an_answer_that_ends_with_its_connection_is_an_error_of_its_request() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    server.be(Mood::Unmeasured);
+    for depth in [1, 6] {
+        let mut pipelines = Pipelines::open(&share, depth, lane(false, depth, 4096)).unwrap();
+        let mut slots = Slots(vec![vec![0; 4096]; depth as usize]);
+        for op in [Op::Read, Op::Write] {
+            let done = carry_all(&mut pipelines, &mut slots, &orders(op, depth, 4096, 0)).unwrap();
+            assert!(done.iter().all(|done| done.result == Err(16)), "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_ended_while_it_waited_for_its_first_request_is_replaced() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    lay_out(&share, PART_BYTES);
+    server.be(Mood::Impatient);
+    let before = server.store.lock().unwrap().connections;
+    let mut pipelines = Pipelines::open(&share, 4, lane(false, 4, 4096)).unwrap();
+    while server.store.lock().unwrap().connections < before + 4 {
+        std::thread::yield_now();
+    }
+    server.be(Mood::Well);
+    let mut slots = Slots(vec![vec![0; 4096]; 4]);
+    let done = carry_all(&mut pipelines, &mut slots, &orders(Op::Read, 4, 4096, 0)).unwrap();
+    assert!(done.iter().all(|done| done.result == Ok(4096)), "{done:?}");
+}
+
+#[test]
+fn an_object_whose_making_nobody_confirmed_goes_too() {
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    share.begin_layout(PART_BYTES as u64).unwrap();
+    let options = LaneOptions { purpose: Purpose::LayOut, ..lane(false, 1, PART_BYTES as u32) };
+    let mut pipelines = Pipelines::open(&share, 1, options).unwrap();
+    let mut slots = Slots(vec![vec![1; PART_BYTES]]);
+    carry_all(&mut pipelines, &mut slots, &orders(Op::Write, 1, PART_BYTES as u32, 0)).unwrap();
+    server.be(Mood::Mute);
+    assert!(share.end_layout().is_err());
+    assert_eq!(server.store.lock().unwrap().objects.len(), 1);
+    server.be(Mood::Well);
+    drop((pipelines, share));
+    assert_eq!(server.store.lock().unwrap().objects.len(), 0);
+}
+
+#[test]
 fn a_layout_asks_again_where_the_server_has_too_much_to_do() {
     let server = MemoryS3::start();
     let share = connect(&server);
