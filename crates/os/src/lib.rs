@@ -25,7 +25,7 @@ pub mod loops;
 pub mod mapping;
 pub mod mounts;
 pub mod open_files;
-mod page_arena;
+pub mod page_arena;
 pub mod page_cache;
 mod payload;
 mod physical;

@@ -2,22 +2,39 @@
 //!
 //! A request reaches a device in as many pieces as its buffer has pages that do not lie one after the other in the
 //! machine's memory, and the kernel places fresh pages differently from one minute to the next. Buffers that came fresh
-//! with each run would make the rate of each a draw of its own. So, as an application's pool does, they come from
-//! memory that is taken once. Each takes its turn further on in it, so that no run has the same place again and again.
+//! with each run would make their rates drift with what the machine does. So, as an application's pool does, they come from
+//! memory that is taken once, small ones and large ones from the same, so that both are told of the same pages. Each has
+//! its place in it by chance, so that no run has the same again and again.
 
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use memmap2::{Advice, MmapMut};
 
-/// Least bytes that are taken at once.
-const ARENA: usize = 8 << 20;
-/// What is larger than this is nobody's to keep.
-const MOST_KEPT: usize = 64 << 20;
+/// Bytes that are taken at once: 32 requests of 1 MiB, twice as writes need them, and some room. Where there is little memory
+/// it is a part of that, as [`keep_within`] says.
+const ARENA: usize = 96 << 20;
+/// The kernel gives the worst pages first. Parts of this size are touched in no order, so that they lie everywhere.
+const TOUCHED_AT_ONCE: usize = 2 << 20;
+/// What is more than one part in so many of an arena lies where it is free, so that several such find room.
+const LARGE: usize = 8;
+const LEAST_ARENA: usize = 1 << 20;
+/// One part in so many of the memory that may be used.
+const PART: u64 = 32;
 
 static ARENAS: Mutex<Vec<Arena>> = Mutex::new(Vec::new());
+static ARENA_BYTES: AtomicUsize = AtomicUsize::new(ARENA);
+/// How often pages were handed out.
+static HANDED_OUT: AtomicU64 = AtomicU64::new(0);
+
+/// Lets what is kept be no more at once than a part of `usable_bytes`, the memory that this process may use (0: not known).
+pub fn keep_within(usable_bytes: u64) {
+    let part = usize::try_from(usable_bytes / PART).unwrap_or(ARENA).clamp(LEAST_ARENA, ARENA);
+    ARENA_BYTES.store(if usable_bytes == 0 { ARENA } else { part }, Ordering::Relaxed);
+}
 
 /// Memory that stays.
 struct Arena {
@@ -29,8 +46,6 @@ struct Arena {
     node: Option<u32>,
     /// What is handed out, in its order.
     taken: Vec<Range<usize>>,
-    /// Where the search for the next begins.
-    next: usize,
 }
 
 // SAFETY: the pointer leads into the mapping that moves along, and nothing is reached by it here.
@@ -64,21 +79,19 @@ impl Pages {
     /// # Errors
     /// As the kernel refuses them.
     pub fn take(bytes: usize) -> io::Result<Option<Self>> {
-        if bytes > MOST_KEPT {
+        let arena_bytes = ARENA_BYTES.load(Ordering::Relaxed);
+        let bytes = bytes.next_multiple_of(rustix::param::page_size());
+        if bytes > arena_bytes {
             return Ok(None);
         }
-        let bytes = bytes.next_multiple_of(rustix::param::page_size());
         let (mut arenas, here) = (locked(), own_node());
-        // The largest first: what small buffers say of the memory is then of the same memory as what large ones do.
-        arenas.sort_by_key(|arena| std::cmp::Reverse(arena.bytes));
+        let chance = scattered(HANDED_OUT.fetch_add(1, Ordering::Relaxed));
         let mut near = arenas.iter_mut().filter(|arena| arena.node == here);
-        if let Some(base) = near.find_map(|arena| arena.take(bytes)) {
+        if let Some(base) = near.find_map(|arena| arena.take(bytes, chance)) {
             return Ok(Some(Self { base, bytes }));
         }
-        // A larger one takes the place of those that nobody uses.
-        arenas.retain(|arena| arena.node != here || !arena.taken.is_empty());
-        let mut arena = Arena::new(bytes.max(ARENA), here)?;
-        let base = arena.take(bytes);
+        let mut arena = Arena::new(arena_bytes, here)?;
+        let base = arena.take(bytes, chance);
         arenas.push(arena);
         Ok(base.map(|base| Self { base, bytes }))
     }
@@ -102,6 +115,14 @@ fn locked() -> MutexGuard<'static, Vec<Arena>> {
     ARENAS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Numbers that look like chance (G. Steele, D. Lea and C. Flood, SplitMix, 2014).
+fn scattered(number: u64) -> u64 {
+    let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 /// The node of the processor that this thread is on; `None` where the kernel does not tell.
 fn own_node() -> Option<u32> {
     let cpu = rustix::thread::sched_getcpu();
@@ -112,16 +133,21 @@ fn own_node() -> Option<u32> {
 impl Arena {
     fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let mut mapping = mapped(bytes)?;
-        mapping.fill(0);
+        let mut parts: Vec<&mut [u8]> = mapping.chunks_mut(TOUCHED_AT_ONCE).collect();
+        parts.sort_by_cached_key(|part| scattered(part.as_ptr().addr() as u64));
+        parts.into_iter().for_each(|part| part.fill(0));
         let base = NonNull::from(&mut mapping[..]).cast();
-        Ok(Self { _mapping: mapping, base, bytes, node, taken: Vec::new(), next: 0 })
+        Ok(Self { _mapping: mapping, base, bytes, node, taken: Vec::new() })
     }
 
-    fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
-        let from = self.free_from(self.next, bytes).or_else(|| self.free_from(0, bytes))?;
+    /// So many bytes, from where `chance` points or the next place that is free.
+    fn take(&mut self, bytes: usize, chance: u64) -> Option<NonNull<u8>> {
+        let page = rustix::param::page_size();
+        let places = self.bytes.checked_sub(bytes)? / page + 1;
+        let start = if bytes > self.bytes / LARGE { 0 } else { (chance % places as u64) as usize * page };
+        let from = self.free_from(start, bytes).or_else(|| self.free_from(0, bytes))?;
         let at = self.taken.partition_point(|range| range.start < from);
         self.taken.insert(at, from..from + bytes);
-        self.next = from + bytes;
         // SAFETY: the place lies inside the mapping.
         Some(unsafe { self.base.add(from) })
     }
@@ -144,31 +170,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_lie_apart_and_each_takes_its_turn_further_on() {
-        let mut arena = Arena::new(10 * 4096, None).unwrap();
+    fn parts_lie_apart_and_where_chance_says_or_next_to_it() {
+        let mut arena = Arena::new(32 * 4096, None).unwrap();
         let base = arena.base.addr().get();
-        let mut take = |bytes: usize| arena.take(bytes).map(|at| (at.addr().get() - base) / 4096);
-        assert_eq!([take(3 * 4096), take(4 * 4096)], [Some(0), Some(3)]);
-        assert_eq!(take(4 * 4096), None, "three pages are left");
-        arena.taken.remove(0);
-        let mut take = |bytes: usize| arena.take(bytes).map(|at| (at.addr().get() - base) / 4096);
-        assert_eq!(take(2 * 4096), Some(7), "behind the last, though the first are free");
-        assert_eq!([take(2 * 4096), take(4096), take(4096)], [Some(0), Some(2), Some(9)], "then from the beginning");
-        assert_eq!(take(4096), None);
+        let mut take = |pages: usize, chance: u64| {
+            let taken = arena.take(pages * 4096, chance);
+            taken.map(|at| (at.addr().get() - base) / 4096)
+        };
+        assert_eq!([take(3, 2), take(2, 3)], [Some(2), Some(5)], "what is taken is passed by");
+        assert_eq!([take(20, 9), take(6, 9)], [Some(7), None], "what is large lies where it is free");
+        assert_eq!([take(4, 28), take(2, 30), take(1, 7)], [Some(28), Some(0), Some(27)]);
+        assert_eq!(take(1, 3), None, "all is taken");
     }
 
     #[test]
-    fn pages_that_are_given_back_are_handed_out_again_and_large_ones_are_not_kept() {
+    fn chance_reaches_all_of_it() {
+        let mut places: Vec<u64> = (0..1000).map(|number| scattered(number) % 16).collect();
+        places.sort_unstable();
+        assert!(places.chunk_by(|one, other| one == other).all(|same| (30..100).contains(&same.len())), "{places:?}");
+    }
+
+    #[test]
+    fn pages_are_given_back_and_the_largest_are_not_kept() {
         let held: Vec<Pages> = (0..40).map(|_| Pages::take(1 << 20).unwrap().unwrap()).collect();
         let mut bases: Vec<usize> = held.iter().map(|pages| pages.base().addr().get()).collect();
         bases.sort_unstable();
         assert!(bases.windows(2).all(|two| two[0] + (1 << 20) <= two[1]), "no two share a byte");
         drop(held);
-        let mut again: Vec<usize> =
-            (0..40).map(|_| Pages::take(1 << 20).unwrap().unwrap().base().addr().get()).collect();
-        again.sort_unstable();
-        again.dedup();
-        assert!(again.iter().any(|base| bases.contains(base)), "some of the same come again");
-        assert!(Pages::take(MOST_KEPT + 1).unwrap().is_none());
+        let taken = |base: &usize| {
+            let offset = |arena: &Arena| base.wrapping_sub(arena.base.addr().get());
+            let is_it = |arena: &Arena| arena.taken.contains(&(offset(arena)..offset(arena).wrapping_add(1 << 20)));
+            locked().iter().any(is_it)
+        };
+        assert!(!bases.iter().any(taken), "what was given back may be handed out again");
+        assert!(Pages::take(ARENA + 1).unwrap().is_none());
     }
 }

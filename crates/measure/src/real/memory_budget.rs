@@ -22,6 +22,7 @@ pub(super) struct MemoryBudget {
 impl MemoryBudget {
     pub fn of_this_process() -> Self {
         let usable_bytes = halfpower_probe::probe_machine(&Root::live()).usable_memory().0;
+        halfpower_os::page_arena::keep_within(usable_bytes);
         Self { usable_bytes, locked_bytes: locked_memory::limit_bytes() }
     }
 
