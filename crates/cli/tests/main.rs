@@ -21,6 +21,7 @@ mod left_behind;
 mod memory;
 #[path = "../../share/tests/memory_nfs.rs"]
 mod memory_nfs;
+#[allow(dead_code, reason = "the tests of shares use all of it")]
 #[path = "../../share/tests/memory_s3.rs"]
 mod memory_s3;
 mod open_loop;
