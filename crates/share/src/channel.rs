@@ -2,7 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
@@ -14,6 +15,10 @@ use crate::wire::Wire;
 const MOST_BYTES: usize = 16 << 20;
 /// Ports below 1024 that a connection to an NFS server may come from; others serve something.
 const RESERVED: std::ops::Range<u16> = 665..1023;
+/// How many of them one connection tries.
+const TRIED: u16 = 64;
+/// Which is next.
+static NEXT: LazyLock<AtomicU16> = LazyLock::new(|| AtomicU16::new(std::process::id() as u16));
 
 /// What a connection is to.
 #[derive(Debug, Clone)]
@@ -87,9 +92,11 @@ impl Peer {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
         };
-        // Without the rights for such a port any other is tried: many servers take it.
-        let first = RESERVED.start + (std::process::id() % u32::from(RESERVED.end - RESERVED.start)) as u16;
-        for port in (first..RESERVED.end).chain(RESERVED.start..first).filter(|_| reserved) {
+        // Without the rights for such a port, or a free one, any other is tried: many servers take it. Each connection goes
+        // on where the last one found its port, since those before it are still waiting to be free.
+        let ports = RESERVED.end - RESERVED.start;
+        for _ in (0..TRIED).filter(|_| reserved) {
+            let port = RESERVED.start + NEXT.fetch_add(1, Ordering::Relaxed) % ports;
             let socket = open()?;
             match socket
                 .bind(&unspecified(port).into())
