@@ -21,8 +21,8 @@ const PART_BYTES: u64 = 8 << 20;
 const MOST_PARTS: u64 = 10_000;
 /// What is told where a server does not say how much room it has.
 const ROOM: u64 = 1 << 60;
-/// Keys that are removed with one request: few enough that a server on slow disks answers in time.
-const REMOVED_AT_ONCE: usize = 200;
+/// Keys that are removed with one request, the most that the reference lets.
+const REMOVED_AT_ONCE: usize = 1000;
 
 /// A folder of a bucket.
 pub(crate) struct S3Share {
