@@ -45,9 +45,11 @@ fn ranks_below(parent: u32) -> Vec<(u32, u32)> {
     ranks
 }
 
-fn is_there(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
+/// The processes that work in `folder`: also those that had only just been started when their launcher was killed.
+fn at_work_in(folder: &Path) -> Vec<u32> {
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_there = |process: &u32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|there| there == folder);
+    numbers.filter(is_there).collect()
 }
 
 fn kill(process: u32) {
@@ -72,11 +74,15 @@ fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mu
     }
     let since = Instant::now();
     started.wait().unwrap();
-    while ranks.iter().any(|(_, process)| is_there(*process)) {
-        assert!(since.elapsed() < PATIENCE, "a process waits for another one that was killed: {victim:?}, {ranks:?}");
+    let here = here.canonicalize().unwrap();
+    loop {
+        let left = at_work_in(&here);
+        if left.is_empty() {
+            return acknowledged;
+        }
+        assert!(since.elapsed() < PATIENCE, "a process waits for another one that was killed: {victim:?}, {left:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
-    acknowledged
 }
 
 #[test]
