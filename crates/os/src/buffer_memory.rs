@@ -59,7 +59,7 @@ impl Mapped {
             Ok::<_, io::Error>(mapping)
         };
         if memory == BufferMemory::Pages
-            && let Some(pages) = Pages::take(bytes)?
+            && let Some(pages) = Pages::take(bytes)
         {
             return Ok(Self { base: pages.base(), memory, bytes, _held: Held::Pages { _pages: pages } });
         }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use memmap2::{Advice, MmapMut};
+use rustix::process::{Resource, getrlimit};
 
 /// Bytes that are taken at once: 32 requests of 1 MiB, twice as writes need them, and some room. Where there is little memory
 /// it is a part of that, as [`keep_within`] says.
@@ -74,26 +75,24 @@ pub(crate) fn mapped(bytes: usize) -> io::Result<MmapMut> {
 }
 
 impl Pages {
-    /// So many bytes; `None` where they are so many that they should not be kept.
-    ///
-    /// # Errors
-    /// As the kernel refuses them.
-    pub fn take(bytes: usize) -> io::Result<Option<Self>> {
+    /// So many bytes; `None` where nothing should be kept: they are too many, or the process has little room for addresses
+    /// (`ulimit -v`), or there is no memory for more than is asked for.
+    pub fn take(bytes: usize) -> Option<Self> {
         let arena_bytes = ARENA_BYTES.load(Ordering::Relaxed);
         let bytes = bytes.next_multiple_of(rustix::param::page_size());
-        if bytes > arena_bytes {
-            return Ok(None);
+        if bytes > arena_bytes || getrlimit(Resource::As).current.is_some() {
+            return None;
         }
         let (mut arenas, here) = (locked(), own_node());
         let chance = scattered(HANDED_OUT.fetch_add(1, Ordering::Relaxed));
         let mut near = arenas.iter_mut().filter(|arena| arena.node == here);
         if let Some(base) = near.find_map(|arena| arena.take(bytes, chance)) {
-            return Ok(Some(Self { base, bytes }));
+            return Some(Self { base, bytes });
         }
-        let mut arena = Arena::new(arena_bytes, here)?;
+        let mut arena = Arena::new(arena_bytes, here).ok()?;
         let base = arena.take(bytes, chance);
         arenas.push(arena);
-        Ok(base.map(|base| Self { base, bytes }))
+        base.map(|base| Self { base, bytes })
     }
 
     /// Where they begin.
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn pages_are_given_back_and_the_largest_are_not_kept() {
-        let held: Vec<Pages> = (0..40).map(|_| Pages::take(1 << 20).unwrap().unwrap()).collect();
+        let held: Vec<Pages> = (0..40).map(|_| Pages::take(1 << 20).unwrap()).collect();
         let mut bases: Vec<usize> = held.iter().map(|pages| pages.base().addr().get()).collect();
         bases.sort_unstable();
         assert!(bases.windows(2).all(|two| two[0] + (1 << 20) <= two[1]), "no two share a byte");
@@ -203,6 +202,6 @@ mod tests {
             locked().iter().any(is_it)
         };
         assert!(!bases.iter().any(taken), "what was given back may be handed out again");
-        assert!(Pages::take(ARENA + 1).unwrap().is_none());
+        assert!(Pages::take(ARENA + 1).is_none());
     }
 }
