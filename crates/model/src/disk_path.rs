@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use halfpower_spec::SimulatedDisk;
 
 use crate::bucket::{Buckets, Use};
-use crate::moment::rounded;
 use crate::prediction;
 use crate::variation::{self, Jitter};
 use crate::{Completed, Moment, Operation, PathModel, ProcessorTime, Submission};
@@ -138,10 +137,10 @@ impl DiskPath {
     fn submit_transfer(&mut self, now: Moment, request: Submission) {
         let bytes = self.disk.size.0.saturating_sub(request.offset).min(u64::from(request.length)) as u32;
         let length = f64::from(bytes);
-        let span_ps = rounded((self.fixed_ps + length * self.ps_per_byte) * self.jitter.next_factor());
+        let span_ps = ((self.fixed_ps + length * self.ps_per_byte) * self.jitter.next_factor()).round() as u64;
         let takes = Use {
-            bytes_ps: rounded(length * self.limited_ps_per_byte),
-            requests_ps: rounded(self.limited_ps_per_request),
+            bytes_ps: (length * self.limited_ps_per_byte).round() as u64,
+            requests_ps: self.limited_ps_per_request.round() as u64,
         };
         let issued = self.issued(now, request.token, bytes);
         let at = self.take_disk(issued, span_ps);
@@ -158,7 +157,7 @@ impl DiskPath {
     }
 
     fn serve_flush(&mut self, now: Moment, flush: WaitingFlush) {
-        let at = now.after_ps(rounded(self.fixed_ps * self.jitter.next_factor()));
+        let at = now.after_ps((self.fixed_ps * self.jitter.next_factor()).round() as u64);
         let WaitingFlush { sequence, token, .. } = flush;
         self.served.push(Reverse(Served { at, sequence, takes: Use::default(), token, bytes: 0 }));
     }

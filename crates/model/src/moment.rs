@@ -44,25 +44,9 @@ impl From<Nanos> for Moment {
     }
 }
 
-/// `value.round() as u64`, without the call that `round` is where a processor has to be taken for an old one.
-pub(crate) fn rounded(value: f64) -> u64 {
-    let whole = value as u64;
-    whole.saturating_add(u64::from(value - whole as f64 >= 0.5))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rounding_is_that_of_the_library() {
-        let odd = [0.0, -0.0, 0.5, 1.5, 2.5, 0.499_999_999_999_999_94, 4_503_599_627_370_497.5, 1e300, -0.5, -3.7];
-        let ends = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, u64::MAX as f64];
-        let many = (0..10_000).map(|step| f64::from(step).powi(5) * 0.123_456_7);
-        for value in odd.into_iter().chain(ends).chain(many) {
-            assert_eq!(rounded(value), value.round() as u64, "{value}");
-        }
-    }
 
     #[test]
     fn a_clock_shows_whole_nanoseconds_that_have_passed() {

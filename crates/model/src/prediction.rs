@@ -7,7 +7,6 @@
 use halfpower_spec::{Bytes, Nanos, Rate, SimulatedDisk};
 
 use crate::ProcessorTime;
-use crate::moment::rounded;
 
 /// Time in which a disk serves one request of `bs`, in nanoseconds: fixed + bs / rate.
 pub fn service_time_ns(disk: &SimulatedDisk, bs: Bytes) -> f64 {
@@ -61,7 +60,7 @@ pub fn processor_time(disk: &SimulatedDisk, requests: u64, bytes: u64) -> Proces
     let fixed_ns = requests as f64 * disk.cpu_fixed.0 as f64;
     let total_ns = fixed_ns + Bytes(bytes).kib() * disk.cpu_per_kib.0 as f64;
     let unseen_ns = total_ns * disk.unseen;
-    ProcessorTime { charged_ns: rounded(total_ns - unseen_ns), unseen_ns: rounded(unseen_ns) }
+    ProcessorTime { charged_ns: (total_ns - unseen_ns).round() as u64, unseen_ns: unseen_ns.round() as u64 }
 }
 
 #[cfg(test)]
