@@ -5,7 +5,7 @@ use std::{fs, io, slice};
 
 use memmap2::{Advice, MmapMut};
 
-use crate::page_arena::{self, Pages};
+use crate::page_arena::{Pages, advised};
 
 /// The size of a huge page on most machines; where another is in use the advice is worth less, and nothing breaks.
 const HUGE_PAGE: usize = 2 << 20;
@@ -47,17 +47,11 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// So many bytes. Ordinary pages come from those that the process keeps ([`page_arena`]), others on the first touch.
+    /// So many bytes. Ordinary pages come from those that the process keeps ([`Pages`]), others on the first touch.
     ///
     /// # Errors
     /// As the kernel refuses them.
     pub fn new(memory: BufferMemory, bytes: usize) -> io::Result<Self> {
-        // Advice alone: a kernel that has no huge pages knows none of it, and serves ordinary ones.
-        let advised = |bytes: usize, advice| {
-            let mapping = MmapMut::map_anon(bytes)?;
-            let _ = mapping.advise(advice);
-            Ok::<_, io::Error>(mapping)
-        };
         if memory == BufferMemory::Pages
             && let Some(pages) = Pages::take(bytes)
         {
@@ -66,7 +60,7 @@ impl Mapped {
         let mut mapping = match memory {
             BufferMemory::HugeFromFar if bytes < HUGE_FROM => MmapMut::map_anon(bytes)?,
             BufferMemory::HugeFromFar => advised(bytes.next_multiple_of(HUGE_PAGE), Advice::HugePage)?,
-            BufferMemory::Pages => page_arena::mapped(bytes)?,
+            BufferMemory::Pages => advised(bytes, Advice::NoHugePage)?,
             BufferMemory::Huge => advised(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE, Advice::HugePage)?,
         };
         // Older kernels begin a mapping at any page; a huge one begins at a multiple of its size.

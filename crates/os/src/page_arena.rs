@@ -6,13 +6,16 @@
 //! memory that is taken once, small ones and large ones from the same, so that both are told of the same pages. Each has
 //! its place in it by chance, so that no run has the same again and again.
 
+use std::io;
 use std::ops::Range;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{fs, io};
 
 use memmap2::{Advice, MmapMut};
+use rand::Rng;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::SeedableRng;
 use rustix::process::{Resource, getrlimit};
 
 /// Bytes that are taken at once: 32 requests of 1 MiB, twice as writes need them, and some room. Where there is little memory
@@ -44,7 +47,7 @@ struct Arena {
     base: NonNull<u8>,
     bytes: usize,
     /// Node of the processor that touched it first, near which it lies.
-    node: Option<u32>,
+    node: u32,
     /// What is handed out, in its order.
     taken: Vec<Range<usize>>,
 }
@@ -63,14 +66,14 @@ unsafe impl Send for Pages {}
 // SAFETY: as above; nothing changes behind a shared reference.
 unsafe impl Sync for Pages {}
 
-/// So many bytes of ordinary pages.
+/// A mapping of so many bytes, with advice on its pages.
 ///
 /// # Errors
-/// As the kernel refuses them.
-pub(crate) fn mapped(bytes: usize) -> io::Result<MmapMut> {
+/// As the kernel refuses the mapping.
+pub(crate) fn advised(bytes: usize, advice: Advice) -> io::Result<MmapMut> {
     let mapping = MmapMut::map_anon(bytes)?;
-    // Advice alone: a kernel that has no huge pages knows none of it.
-    let _ = mapping.advise(Advice::NoHugePage);
+    // Advice alone: a kernel that has no huge pages knows none of it, and serves ordinary ones.
+    let _ = mapping.advise(advice);
     Ok(mapping)
 }
 
@@ -114,24 +117,22 @@ fn locked() -> MutexGuard<'static, Vec<Arena>> {
     ARENAS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Numbers that look like chance (G. Steele, D. Lea and C. Flood, SplitMix, 2014).
+/// A number that looks like chance, the same for the same `number`.
 fn scattered(number: u64) -> u64 {
-    let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    SplitMix64::seed_from_u64(number).next_u64()
 }
 
-/// The node of the processor that this thread is on; `None` where the kernel does not tell.
-fn own_node() -> Option<u32> {
-    let cpu = rustix::thread::sched_getcpu();
-    let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
-    entries.flatten().find_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok())
+/// The node of the processor that this thread is on; 0 where the kernel does not tell.
+fn own_node() -> u32 {
+    let mut node = 0_u32;
+    // SAFETY: the kernel writes the node there, and nothing where the other pointers are null (getcpu(2)).
+    unsafe { libc::syscall(libc::SYS_getcpu, ptr::null_mut::<u32>(), &raw mut node, ptr::null_mut::<u8>()) };
+    node
 }
 
 impl Arena {
-    fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
-        let mut mapping = mapped(bytes)?;
+    fn new(bytes: usize, node: u32) -> io::Result<Self> {
+        let mut mapping = advised(bytes, Advice::NoHugePage)?;
         let mut parts: Vec<&mut [u8]> = mapping.chunks_mut(TOUCHED_AT_ONCE).collect();
         parts.sort_by_cached_key(|part| scattered(part.as_ptr().addr() as u64));
         parts.into_iter().for_each(|part| part.fill(0));
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn parts_lie_apart_and_where_chance_says_or_next_to_it() {
-        let mut arena = Arena::new(32 * 4096, None).unwrap();
+        let mut arena = Arena::new(32 * 4096, 0).unwrap();
         let base = arena.base.addr().get();
         let mut take = |pages: usize, chance: u64| {
             let taken = arena.take(pages * 4096, chance);
