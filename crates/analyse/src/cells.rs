@@ -108,21 +108,21 @@ pub(crate) fn reported<'a>(plain: &[&'a Record], confirming: &[&'a Record]) -> (
     (confirmed, Some(chosen_mbps))
 }
 
-fn cell(key: &Key, records: &[&Record]) -> Option<Gathered> {
+fn cell(&(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key, records: &[&Record]) -> Option<Gathered> {
     let of_pass = |pass| records.iter().copied().filter(move |record| record.run.pass == pass);
-    let plain: Vec<&Record> = of_pass(Pass::Plain).collect();
+    let [plain, confirming] = [Pass::Plain, Pass::Confirm].map(|pass| of_pass(pass).collect::<Vec<&Record>>());
     let first = *plain.first()?;
-    let confirming: Vec<&Record> = of_pass(Pass::Confirm).collect();
     let (valid, chosen_mbps) = reported(&plain, &confirming);
     let plain: Vec<&Record> = plain.into_iter().chain(confirming).collect();
     let means = |of: &dyn Fn(&Record) -> f64| -> Vec<f64> { valid.iter().map(|record| of(record)).collect() };
     let judged = Judged::of(&valid);
-    let (run_mbps, mbps, soaked) = (judged.run_mbps(), Interval::of_means(&judged.run_mbps()), soaked(records));
+    let run_mbps = judged.run_mbps();
+    let mbps = Interval::of_means(&run_mbps);
     let run_iops: Vec<f64> = valid.iter().zip(&run_mbps).map(|(r, mbps)| r.iops() * mbps / r.mbps()).collect();
     let total = |of: &dyn Fn(&Record) -> f64| -> f64 { valid.iter().map(|record| of(record)).sum() };
     let [charged_ns, span_ns] = [total(&|r| r.cpu.charged_ns() as f64), total(&|r| r.charged_span_ns() as f64)];
+    let soaked = Soaked::of(of_pass(Pass::Soaker));
     let knows = |what| valid.iter().all(|record| record.knows(what));
-    let (pattern, rw, cache, iodepth, bs_bytes, threads, engine) = *key;
     let finding = CellFinding {
         rw,
         pattern,
@@ -200,10 +200,6 @@ fn latency(records: &[&Record]) -> LatencySummary {
         max: known.then(|| all.max_ns()),
         mean: known.then(|| all.mean_ns()),
     }
-}
-
-fn soaked(records: &[&Record]) -> Option<Soaked> {
-    Soaked::of(records.iter().copied().filter(|record| record.run.pass == Pass::Soaker))
 }
 
 /// The soaker's pass of a cell, in microseconds a request.
