@@ -33,7 +33,7 @@ pub(crate) fn chosen(
             paths.iter().enumerate().filter(|(_, path)| path.direction == *direction).collect();
         let begun = confirming(&of_direction);
         if !begun.is_empty() {
-            chosen.extend(challenger(&of_direction, &begun));
+            chosen.extend(challenger(paths, *direction, &begun));
             chosen.extend(begun);
             continue;
         }
@@ -47,26 +47,23 @@ pub(crate) fn chosen(
 /// The cell that plain runs found faster than what confirmed runs now give of all that was chosen, by more than chance
 /// explains: the choice was wrong, or the path is not what it was then. It is confirmed too, so that the report does not
 /// contradict itself; `None` where there is none, or the choice has changed often enough.
-fn challenger(paths: &[(usize, &ObservedPath)], begun: &[CellId]) -> Option<CellId> {
-    let of = |number: usize| paths.iter().find(|(own, _)| *own == number).map(|(_, path)| *path);
-    let confirmed = |(number, cell): &CellId| Some((&of(*number)?.cells[*cell].confirmed, of(*number)?.spread));
-    let settled = begun.iter().filter_map(confirmed).filter(|(sample, _)| sample.count >= LEAST_RUNS);
-    let rate = settled.clone().map(|(sample, spread)| LogEstimate {
+fn challenger(paths: &[ObservedPath], direction: Direction, begun: &[CellId]) -> Option<CellId> {
+    let confirmed = |(number, cell): &CellId| (&paths[*number].cells[*cell].confirmed, paths[*number].spread);
+    if begun.len() >= MOST_CHOSEN || begun.iter().any(|cell| confirmed(cell).0.count < LEAST_RUNS) {
+        return None;
+    }
+    let rates = begun.iter().map(confirmed).map(|(sample, spread)| LogEstimate {
         log: sample.mean.ln(),
         deviation: sample.variance().sqrt().max(spread) / f64::from(sample.count).sqrt(),
     });
-    let best = rate.reduce(|best, next| if next.log > best.log { next } else { best })?;
-    if settled.count() < begun.len() || begun.len() >= MOST_CHOSEN {
-        return None;
-    }
-    let left = |(number, path): &(usize, &ObservedPath)| {
+    let best = rates.reduce(|best, next| if next.log > best.log { next } else { best })?;
+    let left = |(number, path): (usize, &ObservedPath)| {
         let open = path.sound().filter(|cell| !path.cells[*cell].cached && path.cells[*cell].confirmed.count == 0);
-        self::best(path, open).map(|cell| (path.rates[cell], (*number, cell)))
+        self::best(path, open).map(|cell| (path.rates[cell], (number, cell)))
     };
-    let rivals = paths.iter().filter(|(_, path)| !path.rates.is_empty()).filter_map(left);
-    let (rate, rival) = rivals.reduce(|most, next| if next.0.log > most.0.log { next } else { most })?;
-    let difference = LogEstimate { log: rate.log, deviation: rate.deviation.hypot(best.deviation) };
-    (difference.above(best.log) > SURELY_FASTER).then_some(rival)
+    let open = paths.iter().enumerate().filter(|(_, path)| path.direction == direction && !path.rates.is_empty());
+    let (rate, rival) = open.filter_map(left).reduce(|most, next| if next.0.log > most.0.log { next } else { most })?;
+    (rate.above_estimate(&best) > SURELY_FASTER).then_some(rival)
 }
 
 /// The cells that have confirming runs.

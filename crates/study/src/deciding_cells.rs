@@ -35,8 +35,7 @@ pub(crate) fn half_power(path: &ObservedPath, depth: usize) -> Option<HalfPowerB
 impl HalfPowerBracket {
     /// The probability that the cell reaches half of the peak.
     pub fn reaches(&self, path: &ObservedPath, cell: usize) -> f64 {
-        let own = path.rates[cell];
-        LogEstimate { log: own.log, deviation: own.deviation.hypot(self.half.deviation) }.above(self.half.log)
+        path.rates[cell].above_estimate(&self.half)
     }
 
     /// The probability that the cell turns out on the other side of half power than it seems; 0 for the peak itself.

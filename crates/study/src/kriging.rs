@@ -180,6 +180,11 @@ impl LogEstimate {
         0.5 + 0.5 * statrs::function::erf::erf(self.z(log) / 2f64.sqrt())
     }
 
+    /// The probability that the value is above another estimated one.
+    pub fn above_estimate(&self, other: &Self) -> f64 {
+        Self { log: self.log, deviation: self.deviation.hypot(other.deviation) }.above(other.log)
+    }
+
     /// By how much, relatively, the value is expected to be above that whose logarithm is `log`, counting nothing
     /// where it is below: the expected improvement (J. Mockus, 1975).
     pub fn gain_over(&self, log: f64) -> f64 {
