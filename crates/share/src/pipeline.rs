@@ -219,13 +219,12 @@ impl Pipeline {
             added.map_err(|what| self.channel.peer.garbage(what))?;
         }
         match self.outbox.send(&mut self.channel.stream, slots) {
-            // Who takes what is sent is not silent.
-            Ok(has_sent) => {
-                if has_sent {
-                    self.heard = Instant::now();
-                }
+            // Who takes a long message part by part is not silent.
+            Ok(true) if self.sends() => {
+                self.heard = Instant::now();
                 Ok(())
             }
+            Ok(_) => Ok(()),
             // Its answer may still come: a server need not read all of what it refuses.
             Err(_) if self.protocol.can_renew() => Ok(()),
             Err(error) => Err(self.channel.peer.lost(error)),

@@ -17,7 +17,8 @@ use crate::protocol::Outcome;
 
 /// Longest answer that is taken.
 const MOST_BYTES: usize = 16 << 20;
-/// How long an answer may take as a whole: so many times the longest silence within it.
+/// How long the answer to the end of an upload may take as a whole: so many times the longest silence within it, for who
+/// puts many parts together says meanwhile that it is still there.
 const MOST_SILENCES: u32 = 20;
 /// How often a server that has too much to do is asked again, and how long is waited first; twice as long each time.
 const TRIES: u32 = 4;
@@ -40,6 +41,14 @@ pub(crate) struct Asking<'a> {
     /// Name and value, encoded, in the order of their names.
     pub query: &'a str,
     pub body: &'a [u8],
+}
+
+impl Asking<'_> {
+    /// How many silences its answer may take.
+    fn silences(&self) -> u32 {
+        let ends_upload = self.method == "POST" && self.query.starts_with("uploadId=");
+        if ends_upload { MOST_SILENCES } else { 1 }
+    }
 }
 
 /// The answer.
@@ -127,7 +136,7 @@ impl Client {
         request.extend_from_slice(body);
         let sent = channel.stream.write_all(&request).and_then(|()| channel.stream.flush());
         sent.map_err(|error| channel.failed(error))?;
-        receive(channel)
+        receive(channel, asking.silences())
     }
 }
 
@@ -172,9 +181,8 @@ fn over_tls(channel: Channel, host: &str) -> Outcome<Channel> {
 }
 
 /// One whole answer.
-fn receive(channel: &mut Channel) -> Outcome<Reply> {
-    // Who puts many parts together says meanwhile that it is still there.
-    let until = Instant::now() + channel.peer.timeout * MOST_SILENCES;
+fn receive(channel: &mut Channel, silences: u32) -> Outcome<Reply> {
+    let until = Instant::now() + channel.peer.timeout * silences;
     let mut there = Vec::new();
     let (mut reply, bytes, body) = loop {
         match Head::read(&there).map_err(|what| channel.peer.garbage(what))? {
