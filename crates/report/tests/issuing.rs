@@ -3,7 +3,7 @@
 use halfpower_analyse::StoppedBy;
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, StudyFindings};
 use halfpower_report::{Style, terminal_full};
-use halfpower_spec::{Direction, EngineName, Pattern};
+use halfpower_spec::{Cache, Direction, EngineName, Pattern};
 
 use crate::sample::{full, interval};
 use crate::text::assert_golden;
@@ -95,7 +95,7 @@ fn first_screen(study: &StudyFindings) -> String {
 #[test]
 fn a_device_is_no_limit_where_it_gives_more_to_other_pages() {
     let mut study = study();
-    let words = "reads the ordinary pages of its buffers: in huge pages 2,400 MB/s instead of 1,200 MB/s (sequential \
+    let words = "reads the ordinary pages of their buffers: in huge pages (--iomem huge) 2,400 MB/s instead of 1,200 MB/s (sequential \
                  direct read, 1 MiB, 8 deep; each in 1 segment of memory instead of 213)";
     assert!(!first_screen(&study).contains(words), "a limit that is known otherwise stays");
     for stop in &mut study.findings.summary.stops {
@@ -105,4 +105,10 @@ fn a_device_is_no_limit_where_it_gives_more_to_other_pages() {
     let text = first_screen(&study);
     assert!(text.contains(words), "{text}");
     assert_eq!(text.matches("in huge pages").count(), 1, "nothing is known of writes: {text}");
+    for stop in &mut study.findings.summary.stops {
+        stop.bottleneck.fastest.as_mut().unwrap().cell.cache = Cache::Both;
+    }
+    let text = first_screen(&study);
+    let words = "more threads than 1 add nothing; direct, in huge pages (--iomem huge) 2,400 MB/s instead";
+    assert!(text.contains(words), "buffers of direct requests are not what stops buffered ones: {text}");
 }

@@ -120,15 +120,24 @@ pub(crate) fn not_known(more_seconds: Option<f64>) -> String {
     }
 }
 
-/// What stops a direction, in a line or two without a full stop. What a device gives to buffers in ordinary pages is no limit
-/// of the device where it gives more to others.
+/// What stops a direction, in a line or two without a full stop.
 pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
-    let by_pages = || issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&stop.bottleneck.stopped_by));
     let told = match &stop.doubt {
         Some(doubt) => format!("unknown: {}", doubted(doubt)),
-        None => by_pages().unwrap_or_else(|| known(&stop.bottleneck)) + &small_requests(&stop.bottleneck),
+        None => known_of(stop, found) + &small_requests(&stop.bottleneck),
     };
     stop.test.as_ref().map_or(told.clone(), |test| format!("{told}. Test: {}", test_flags(test)))
+}
+
+/// What a device gives to direct requests from buffers in some pages is no limit of the device where it gives more to others.
+fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
+    let is_direct = stop.bottleneck.fastest.is_some_and(|fastest| fastest.cell.cache.direct());
+    let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&stop.bottleneck.stopped_by));
+    match pages {
+        None => known(&stop.bottleneck),
+        Some((own, told)) if is_direct => format!("the {own} pages of their buffers: {told}"),
+        Some((_, told)) => format!("{}; direct, {told}", known(&stop.bottleneck)),
+    }
 }
 
 /// Whether it is what the cells show of a device, and known by nothing else.

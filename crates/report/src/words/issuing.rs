@@ -1,6 +1,6 @@
 //! Says what each part of issuing brings and costs, in the cells of a table.
 
-use halfpower_analyse::{Interval, PathSettings};
+use halfpower_analyse::Interval;
 use halfpower_experiments::{IssuingChange, IssuingPart, RatioFinding, RatioVerdict, issuing_part};
 use halfpower_spec::{Bytes, Cache, Direction};
 use halfpower_text::{format, path_words};
@@ -17,9 +17,12 @@ const SMALL: Bytes = Bytes(16 << 10);
 
 /// The requests: `Random direct read, 4 KiB, 32 deep`.
 pub(crate) fn work(found: &IssuingChange) -> String {
-    let path = PathSettings { pattern: found.pattern, rw: found.rw, cache: Cache::Device };
-    let words = path_words(path.pattern, path.cache, path.rw);
-    format!("{}, {}, {} deep", capitalised(&words), format::size(found.bs_bytes as f64), found.iodepth)
+    capitalised(&requests(found))
+}
+
+fn requests(found: &IssuingChange) -> String {
+    let path = path_words(found.pattern, Cache::Device, found.rw);
+    format!("{path}, {}, {} deep", format::size(found.bs_bytes as f64), found.iodepth)
 }
 
 /// What is otherwise.
@@ -54,20 +57,23 @@ fn number_of(segments: f64) -> String {
     if segments == 1.0 { "1".to_string() } else { format::two_digits(segments) }
 }
 
-/// What buffers in other pages bring to a direction, where it is much, without a full stop: `the ordinary pages of its
-/// buffers: in huge pages 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1 segment of
-/// memory instead of 64)`.
-pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<String> {
+/// What buffers in other pages bring to the direct requests of a direction, where it is much: the pages that they lie in, and
+/// the rest, without a full stop: `in huge pages (--iomem huge) 5,494 MB/s instead of 1,108 MB/s (sequential direct read,
+/// 256 KiB, 8 deep; each in 1 segment of memory instead of 64)`.
+pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<(&'static str, String)> {
     let of_direction = found.iter().filter(|row| row.rw == rw);
     let much = of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH);
     let (_, row) = much.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
     let [without, with] = rates(row);
-    let [own, other] = if row.change == IssuingPart::HugePages { ["ordinary", "huge"] } else { ["huge", "ordinary"] };
+    let (own, other) = match row.change {
+        IssuingPart::HugePages => ("ordinary", "huge pages (--iomem huge)"),
+        _ => ("huge", "ordinary pages (--iomem pages)"),
+    };
     let both = row.with_segments.zip(row.without_segments);
     let lie =
         both.map(|(with, without)| format!("; each in {} of memory instead of {}", segments(with), number_of(without)));
-    let of = format!("{}{}", lowered(&work(row)), lie.unwrap_or_default());
-    Some(format!("the {own} pages of its buffers: in {other} pages {with} instead of {without} ({of})"))
+    let of = format!("{}{}", requests(row), lie.unwrap_or_default());
+    Some((own, format!("in {other} {with} instead of {without} ({of})")))
 }
 
 /// What other pages bring for certain, as a factor.
@@ -75,11 +81,6 @@ fn gain(row: &IssuingChange) -> Option<f64> {
     let is_memory = matches!(row.change, IssuingPart::HugePages | IssuingPart::OrdinaryPages);
     let times = row.times.as_ref().filter(|times| is_memory && times.verdict == RatioVerdict::More)?;
     Some(times.interval.value)
-}
-
-fn lowered(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// The rate without it and with it.
