@@ -134,6 +134,9 @@ fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
     let is_direct = stop.bottleneck.fastest.is_some_and(|fastest| fastest.cell.cache.direct());
     let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&stop.bottleneck.stopped_by));
     match pages {
+        None if matches!(stop.bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => {
+            format!("{}, whatever is set", known(&stop.bottleneck))
+        }
         None => known(&stop.bottleneck),
         Some((own, told)) if is_direct => format!("the {own} pages of their buffers: {told}"),
         Some((_, told)) => format!("{}; direct, {told}", known(&stop.bottleneck)),
@@ -218,7 +221,7 @@ fn known_of_a_device(bottleneck: &Bottleneck) -> String {
             };
             let whose = if *virtualised { "the device or the hypervisor" } else { "the device or its controller" };
             // A mean over many cells: the fastest of them stands a little above it.
-            format!("{whose}: about {near}, whatever is set")
+            format!("{whose}: about {near}")
         }
         StoppedBy::Parallelism { side_by_side: most, .. } => format!("the {level}: {}", side_by_side(*most)),
         StoppedBy::NoGainFromDepth { iodepth, .. } => {
