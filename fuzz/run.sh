@@ -10,16 +10,17 @@ cd "$(dirname "$0")"
 seconds=${1:?how many seconds for each entry}
 shift
 entries=("$@")
-if ((${#entries[@]} == 0)); then mapfile -t entries < <(sed -n 's/^name = "\([a-z_]*\)"$/\1/p' Cargo.toml); fi
-
-host=$(rustc -vV | sed -n 's/^host: //p')
-RUSTC_WRAPPER=$PWD/instrumented.sh cargo build --release --quiet --target "$host"
-programs=$PWD/target/$host/release
+# Examples use the libraries of tests: where these have been built, our crates alone are built again.
+RUSTC_WORKSPACE_WRAPPER=$PWD/instrumented.sh CARGO_INCREMENTAL=0 cargo build --manifest-path ../Cargo.toml --workspace \
+  --locked --quiet --example feed --features halfpower-fuzz/libfuzzer
+built=${CARGO_TARGET_DIR:-$PWD/../target}/debug
+feeder=$built/examples/feed
 packer=${HALFPOWER_CORPUS:-}
 if [ -z "$packer" ]; then
   cargo build --quiet --manifest-path ../Cargo.toml -p halfpower-fuzz --bin corpus
-  packer=$PWD/../target/debug/corpus
+  packer=$built/corpus
 fi
+if ((${#entries[@]} == 0)); then mapfile -t entries < <("$packer" entries); fi
 
 # Feeds one entry, and says how often.
 feed() {
@@ -29,7 +30,7 @@ feed() {
   # Address space is limited rather than residence: whoever asks for a GiB is found whether or not it is touched.
   (
     ulimit -v 1572864
-    "$programs/$entry" "$folder" -artifact_prefix="artifacts/$entry-" -max_total_time="$seconds" -timeout=10 \
+    HALFPOWER_ENTRY=$entry "$feeder" "$folder" -artifact_prefix="artifacts/$entry-" -max_total_time="$seconds" -timeout=10 \
       -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1
   ) >"$log" 2>&1 || status=1
   printf '%s: %s executions, %s found\n' "$entry" \
@@ -37,7 +38,7 @@ feed() {
   if ((status)); then tail -n 30 "$log"; fi
   if [ "${KEEP:-0}" = 1 ]; then
     least=$(mktemp -d)
-    "$programs/$entry" -merge=1 "$least" "$folder" >/dev/null 2>&1
+    HALFPOWER_ENTRY=$entry "$feeder" -merge=1 "$least" "$folder" >/dev/null 2>&1
     "$packer" pack "$entry" "$least"
     rm -rf "$least"
   fi
@@ -45,6 +46,6 @@ feed() {
   return "$status"
 }
 export -f feed
-export seconds programs packer
+export seconds feeder packer
 mkdir -p artifacts
 printf '%s\n' "${entries[@]}" | xargs -P "$(nproc)" -I{} bash -c 'feed {}'

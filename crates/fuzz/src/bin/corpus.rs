@@ -1,10 +1,11 @@
 //! Unpacks the corpus of an entry into a folder, or packs a folder into the corpus: `corpus unpack|pack ENTRY FOLDER`.
+//! `corpus entries` lists them.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use halfpower_fuzz::{entry, escaped, unescaped};
+use halfpower_fuzz::{ENTRIES, entry, escaped, unescaped};
 
 /// Inputs longer than this are left out of the corpus, which lies in the repository.
 const LONGEST: usize = 2048;
@@ -37,6 +38,12 @@ fn main() -> io::Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["unpack", name, folder] => unpack(name, folder.as_ref()),
         ["pack", name, folder] => pack(name, folder.as_ref()),
-        _ => Err(io::Error::other("write `corpus unpack ENTRY FOLDER` or `corpus pack ENTRY FOLDER`")),
+        ["entries"] => {
+            for entry in ENTRIES {
+                println!("{}", entry.name);
+            }
+            Ok(())
+        }
+        _ => Err(io::Error::other("write `corpus unpack ENTRY FOLDER`, `corpus pack ENTRY FOLDER` or `corpus entries`")),
     }
 }
