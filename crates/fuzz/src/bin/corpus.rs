@@ -9,6 +9,7 @@ use halfpower_fuzz::{ENTRIES, entry, escaped, unescaped};
 
 /// Inputs longer than this are left out of the corpus, which lies in the repository.
 const LONGEST: usize = 2048;
+const USAGE: &str = "write `corpus unpack ENTRY FOLDER`, `corpus pack ENTRY FOLDER` or `corpus entries`";
 
 fn unpack(name: &str, folder: &Path) -> io::Result<()> {
     let entry = entry(name);
@@ -44,6 +45,6 @@ fn main() -> io::Result<()> {
             }
             Ok(())
         }
-        _ => Err(io::Error::other("write `corpus unpack ENTRY FOLDER`, `corpus pack ENTRY FOLDER` or `corpus entries`")),
+        _ => Err(io::Error::other(USAGE)),
     }
 }
