@@ -109,6 +109,12 @@ fn a_device_is_no_limit_where_it_gives_more_to_other_pages() {
         stop.bottleneck.fastest.as_mut().unwrap().cell.cache = Cache::Both;
     }
     let text = first_screen(&study);
+    let words = "reads the page cache, not the device: direct, in huge pages (--iomem huge) 2,400 MB/s instead";
+    assert!(text.contains(words), "the device gives more to others: {text}");
+    for stop in &mut study.findings.summary.stops {
+        stop.bottleneck.fastest.as_mut().unwrap().mbps = 2300.0;
+    }
+    let text = first_screen(&study);
     let words = "more threads than 1 add nothing; direct, in huge pages (--iomem huge) 2,400 MB/s instead";
     assert!(text.contains(words), "buffers of direct requests are not what stops buffered ones: {text}");
 }

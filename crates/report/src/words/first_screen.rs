@@ -129,17 +129,23 @@ pub(crate) fn stop(stop: &DirectionStop, found: &[IssuingChange]) -> String {
     stop.test.as_ref().map_or(told.clone(), |test| format!("{told}. Test: {}", test_flags(test)))
 }
 
-/// What a device gives to direct requests from buffers in some pages is no limit of the device where it gives more to others.
+/// What a device gives to direct requests from buffers in some pages is no limit of the device where it gives more to
+/// others.
 fn known_of(stop: &DirectionStop, found: &[IssuingChange]) -> String {
-    let is_direct = stop.bottleneck.fastest.is_some_and(|fastest| fastest.cell.cache.direct());
-    let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&stop.bottleneck.stopped_by));
-    match pages {
-        None if matches!(stop.bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => {
-            format!("{}, whatever is set", known(&stop.bottleneck))
+    let bottleneck = &stop.bottleneck;
+    let pages = issuing::other_pages(found, stop.rw).filter(|_| is_of_the_device(&bottleneck.stopped_by));
+    match (pages, bottleneck.fastest) {
+        (None, _) if matches!(bottleneck.stopped_by, StoppedBy::Ceiling { .. }) => {
+            format!("{}, whatever is set", known(bottleneck))
         }
-        None => known(&stop.bottleneck),
-        Some((own, told)) if is_direct => format!("the {own} pages of their buffers: {told}"),
-        Some((_, told)) => format!("{}; direct, {told}", known(&stop.bottleneck)),
+        (None, _) => known(bottleneck),
+        (Some(pages), Some(fastest)) if fastest.cell.cache.direct() => {
+            format!("the {} pages of their buffers: {}", pages.own, pages.told)
+        }
+        (Some(pages), Some(fastest)) if pages.mbps >= issuing::MUCH * fastest.mbps => {
+            format!("the page cache, not the device: direct, {}", pages.told)
+        }
+        (Some(pages), _) => format!("{}; direct, {}", known(bottleneck), pages.told),
     }
 }
 

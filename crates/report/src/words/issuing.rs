@@ -11,7 +11,7 @@ use crate::words::settings::capitalised;
 pub(crate) const HEADING: &str = "What issuing costs and brings";
 
 /// A factor that is worth a line on the first screen.
-const MUCH: f64 = 1.1;
+pub(crate) const MUCH: f64 = 1.1;
 /// The largest block whose rate is told in requests a second.
 const SMALL: Bytes = Bytes(16 << 10);
 
@@ -57,10 +57,19 @@ fn number_of(segments: f64) -> String {
     if segments == 1.0 { "1".to_string() } else { format::two_digits(segments) }
 }
 
-/// What buffers in other pages bring to the direct requests of a direction, where it is much: the pages that they lie in, and
-/// the rest, without a full stop: `in huge pages (--iomem huge) 5,494 MB/s instead of 1,108 MB/s (sequential direct read,
-/// 256 KiB, 8 deep; each in 1 segment of memory instead of 64)`.
-pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<(&'static str, String)> {
+/// What buffers in other pages bring to direct requests, where it is much.
+pub(crate) struct OtherPages {
+    /// The pages that the buffers lie in: `ordinary`.
+    pub(crate) own: &'static str,
+    /// The throughput from the others, in MB/s.
+    pub(crate) mbps: f64,
+    /// `in huge pages (--iomem huge) 5,494 MB/s instead of 1,108 MB/s (sequential direct read, 256 KiB, 8 deep; each in 1
+    /// segment of memory instead of 64)`.
+    pub(crate) told: String,
+}
+
+/// What other pages bring to the direct requests of a direction; `None` where it is not much.
+pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<OtherPages> {
     let of_direction = found.iter().filter(|row| row.rw == rw);
     let much = of_direction.filter_map(|row| Some((gain(row)?, row))).filter(|(gain, _)| *gain >= MUCH);
     let (_, row) = much.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
@@ -73,7 +82,7 @@ pub(crate) fn other_pages(found: &[IssuingChange], rw: Direction) -> Option<(&'s
     let lie =
         both.map(|(with, without)| format!("; each in {} of memory instead of {}", segments(with), number_of(without)));
     let of = format!("{}{}", requests(row), lie.unwrap_or_default());
-    Some((own, format!("in {other} {with} instead of {without} ({of})")))
+    Some(OtherPages { own, mbps: row.with_mbps.value, told: format!("in {other} {with} instead of {without} ({of})") })
 }
 
 /// What other pages bring for certain, as a factor.
