@@ -98,10 +98,11 @@ impl Peer {
         for _ in (0..TRIED).filter(|_| reserved) {
             let port = RESERVED.start + NEXT.fetch_add(1, Ordering::Relaxed) % ports;
             let socket = open()?;
-            match socket
-                .bind(&unspecified(port).into())
-                .and_then(|()| socket.connect_timeout(&address.into(), self.timeout))
-            {
+            // Few are such ports, and one that waits after another connection can still serve this one.
+            let tried = (socket.set_reuse_address(true))
+                .and_then(|()| socket.bind(&unspecified(port).into()))
+                .and_then(|()| socket.connect_timeout(&address.into(), self.timeout));
+            match tried {
                 Ok(()) => return self.usual(socket.into()),
                 Err(error) if matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {}
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => break,
