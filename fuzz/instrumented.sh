@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Cargo calls this instead of the compiler (RUSTC_WORKSPACE_WRAPPER). Our own crates get the counters that LLVM's fuzzer follows,
-# the libraries none: the fuzzer looks at every counter after every input, so fewer of them are many more inputs.
+# Cargo calls this instead of the compiler (RUSTC_WORKSPACE_WRAPPER). Our own crates get the counters that LLVM's fuzzer
+# follows, the libraries none: the fuzzer looks at every counter after every input, so fewer of them are many more inputs.
 set -euo pipefail
 flags=()
 if [[ " $* " == *" --crate-name halfpower_"* ]]; then

@@ -30,8 +30,8 @@ feed() {
   # Address space is limited rather than residence: whoever asks for a GiB is found whether or not it is touched.
   (
     ulimit -v 1572864
-    HALFPOWER_ENTRY=$entry "$feeder" "$folder" -artifact_prefix="artifacts/$entry-" -max_total_time="$seconds" -timeout=10 \
-      -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1
+    HALFPOWER_ENTRY=$entry "$feeder" "$folder" -artifact_prefix="artifacts/$entry-" -max_total_time="$seconds" \
+      -timeout=10 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1
   ) >"$log" 2>&1 || status=1
   printf '%s: %s executions, %s found\n' "$entry" \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$(grep -c '^SUMMARY: libFuzzer' "$log" || true)"
