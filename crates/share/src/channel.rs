@@ -165,3 +165,34 @@ impl Channel {
         self.peer.failed(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn ports_that_wait_after_earlier_connections_serve_again() {
+        let refused = TcpListener::bind(("127.0.0.1", RESERVED.start)).err();
+        if refused.is_some_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+            assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: ports below 1024");
+            return eprintln!("skipped: this user may not use ports below 1024");
+        }
+        let server = TcpListener::bind(("0.0.0.0", 0)).unwrap();
+        let port = server.local_addr().unwrap().port();
+        let timeout = Duration::from_secs(10);
+        let peer = Peer { address: "nfs://test".into(), host: "test".into(), protocol: "NFS", timeout };
+        // More than there are such ports, at two addresses of one server.
+        let hosts = [[Ipv4Addr::new(127, 0, 0, 1); 250], [Ipv4Addr::new(127, 0, 0, 2); 250]].concat();
+        for host in hosts {
+            let stream = peer.connect_to((host, port).into(), true).unwrap();
+            let from = stream.local_addr().unwrap().port();
+            assert!(RESERVED.contains(&from), "{from}");
+            // Whoever closes first is who waits.
+            let (mut accepted, _) = server.accept().unwrap();
+            drop(stream);
+            assert_eq!(accepted.read(&mut [0]).unwrap(), 0);
+        }
+    }
+}
