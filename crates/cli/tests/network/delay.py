@@ -1,7 +1,7 @@
-"""Joins two machines by a wire whose round trip takes so many milliseconds, in user space: delay.py MS NEAR FAR
+"""Joins two machines by a wire whose round trip takes so many milliseconds, in user space: delay.py NEAR FAR
 
 NEAR and FAR are interfaces that are made here; FAR is to be moved to the other end. What comes in at one leaves at the other half
-of the time later.
+of the time later. The time is the last line of standard input.
 """
 import collections
 import fcntl
@@ -23,15 +23,18 @@ def interface(name):
     return number
 
 
-half = float(sys.argv[1]) / 2e3
-ends = [interface(name) for name in sys.argv[2:4]]
+ends = [interface(name) for name in sys.argv[1:3]]
 print("ready", flush=True)
+half = float(sys.stdin.readline()) / 2e3
 # Packets on their way to each end, with the time that they are due at.
 under_way = {end: collections.deque() for end in ends}
 while True:
     due = min((packets[0][0] for packets in under_way.values() if packets), default=None)
     wait = None if due is None else max(0, due - time.monotonic() - AWAKE)
-    readable = select.select(ends, [], [], wait)[0]
+    readable = select.select([*ends, sys.stdin], [], [], wait)[0]
+    if sys.stdin in readable:
+        readable.remove(sys.stdin)
+        half = float(sys.stdin.readline()) / 2e3
     for end in readable:
         other = ends[1 - ends.index(end)]
         try:

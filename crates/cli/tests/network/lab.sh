@@ -10,8 +10,7 @@
 #   $SMB $NFS          the shares; $FULL is one of 100 MB; user root, password lab-secret
 #   $SLOW_SMB $SLOW_NFS shares on a disk of their own, of 1 GiB
 #   disk RATE          the server's processes read and write RATE bytes a second of that disk, past their page cache
-#   delay MS           a second wire to the server whose round trip takes MS; prints nothing, and $FAR_SMB $FAR_NFS lead over it
-#   awake              no processor sleeps any more: a virtual one takes some hundred microseconds to wake up
+#   delay MS           a second wire to the server whose round trip takes MS from now on; $FAR_SMB $FAR_NFS lead over it
 #   window BYTES       both ends' TCP keeps so many bytes of a connection at most, of which a part is its window
 #   pinned PERCENT     the server has processor 1 alone, of which a burner takes PERCENT; the client has the others
 #   far COMMAND        runs COMMAND at the server's end; $WITNESS is the witness there
@@ -142,20 +141,16 @@ for name in glob.glob("/mnt/slow/.halfpower-*"):
     with open(name, "rb") as file: os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)' 2>/dev/null; done) &
 }
 delay() {
-  coproc DELAY { exec python3 "$here/delay.py" "$1" slow-near slow-far; }
-  read -r -u "${DELAY[0]}"
-  ip link set slow-far netns $far
-  ip address add 10.78.1.1/24 dev slow-near
-  ip link set slow-near mtu 65000 up
-  far ip address add 10.78.1.2/24 dev slow-far
-  far ip link set slow-far mtu 65000 up
-}
-# At the lowest priority, so that whoever else wants a processor gets it.
-awake() {
-  local number
-  for ((number = 0; number < $(nproc); number++)); do
-    chrt --idle 0 taskset -c "$number" sh -c 'while :; do :; done' &
-  done
+  if [ -z "${DELAY_PID:-}" ]; then
+    coproc DELAY { exec python3 "$here/delay.py" slow-near slow-far; }
+    read -r -u "${DELAY[0]}"
+    ip link set slow-far netns $far
+    ip address add 10.78.1.1/24 dev slow-near
+    ip link set slow-near mtu 65000 up
+    far ip address add 10.78.1.2/24 dev slow-far
+    far ip link set slow-far mtu 65000 up
+  fi
+  echo "$1" >&"${DELAY[1]}"
 }
 window() {
   for end in "" far; do
