@@ -156,6 +156,22 @@ fn runs_of_a_bucket_read_write_and_verify() {
     assert!(store.objects.is_empty() && store.uploads.is_empty(), "nothing is left");
 }
 
+/// A witness has an environment of its own, and no `--endpoint`.
+#[test]
+fn a_witness_finds_the_server_of_a_bucket_where_its_own_environment_names_it() {
+    let (server, far) = (MemoryS3::start(), MemoryS3::start());
+    let folder = tempfile::tempdir().unwrap();
+    let (hp, endpoint) = (env!("CARGO_BIN_EXE_halfpower"), far.endpoint());
+    let far_end = format!("AWS_ENDPOINT_URL={endpoint} '{hp}' witness --share s3://bucket/far");
+    let words = ["run", "s3://bucket", "--size", "16MiB", "--runtime", "100ms", "--way", "same-machine"];
+    let output = s3(folder.path(), &server, &[&words[..], &["--far-end", &far_end]].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let [near, far] = [&server, &far].map(|server| server.store.lock().unwrap());
+    assert!(far.requests > 100, "the far end's own server is asked");
+    assert!(near.requests <= 2, "this end lays out two parts and measures nothing: {}", near.requests);
+    assert!(near.objects.is_empty() && far.objects.is_empty(), "nothing is left");
+}
+
 #[test]
 fn a_bucket_that_refuses_requests_is_data_and_one_that_is_lost_a_sentence() {
     let server = MemoryS3::start();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -37,6 +38,8 @@ pub enum Mood {
     Mute,
     /// Lets nobody write.
     ReadOnly,
+    /// Takes what is uploaded slowly, a little at a time.
+    Slow,
 }
 
 #[derive(Default)]
@@ -113,6 +116,13 @@ impl MemoryS3 {
         *self.mood.lock().unwrap()
     }
 
+    /// What a slow one does before it takes more.
+    fn rest(&self) {
+        if self.mood() == Mood::Slow {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     pub fn be(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
     }
@@ -121,7 +131,7 @@ impl MemoryS3 {
     pub fn serve(&self, mut stream: impl Read + Write) -> Option<()> {
         let mut there = Vec::new();
         loop {
-            let asked = next(&mut stream, &mut there)?;
+            let asked = next(&mut stream, &mut there, &|| self.rest())?;
             let mood = self.mood();
             let is_data = matches!(asked.method.as_str(), "GET" | "PUT") && !asked.query.contains("list-type");
             let number = if is_data { self.count() } else { 0 };
@@ -257,9 +267,10 @@ fn ranged(object: Option<&Vec<u8>>, range: Option<&String>) -> Answer {
     }
 }
 
-fn next(stream: &mut impl Read, there: &mut Vec<u8>) -> Option<Asked> {
+fn next(stream: &mut impl Read, there: &mut Vec<u8>, rest: &dyn Fn()) -> Option<Asked> {
     let mut part = vec![0; 64 << 10];
     let mut more = |there: &mut Vec<u8>| {
+        rest();
         let came = stream.read(&mut part).ok().filter(|came| *came > 0)?;
         there.extend_from_slice(&part[..came]);
         Some(())

@@ -243,6 +243,43 @@ fn a_layout_asks_again_where_the_server_has_too_much_to_do() {
     assert!(object.chunks(PART_BYTES).zip(0..4).all(|(part, slot)| part.iter().all(|byte| *byte == slot)));
 }
 
+/// An upload over a slow line takes longer than an answer may be waited for.
+#[test]
+fn who_takes_an_upload_a_little_at_a_time_is_not_silent() {
+    const BYTES: u32 = 64 << 20;
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    share.begin_layout(u64::from(BYTES)).unwrap();
+    server.be(Mood::Slow);
+    let options = LaneOptions { purpose: Purpose::LayOut, ..lane(false, 1, BYTES) };
+    let mut pipelines = Pipelines::open(&share, 1, options).unwrap();
+    let mut slots = Slots(vec![vec![1; BYTES as usize]]);
+    let done = carry_all(&mut pipelines, &mut slots, &orders(Op::Write, 1, BYTES, 0)).unwrap();
+    assert_eq!(done[0].result, Ok(BYTES));
+}
+
+/// An upload has 10,000 parts at most.
+#[test]
+fn an_object_of_terabytes_is_laid_out_in_larger_parts() {
+    const TIB: u64 = 1 << 40;
+    let server = MemoryS3::start();
+    let share = connect(&server);
+    let part_bytes = share.begin_layout(TIB).unwrap().unwrap();
+    assert!(part_bytes * 10_000 >= TIB && part_bytes > 64 << 20, "{part_bytes}");
+    let length = part_bytes as u32;
+    let options = LaneOptions { purpose: Purpose::LayOut, ..lane(false, 1, length) };
+    let mut pipelines = Pipelines::open(&share, 1, options).unwrap();
+    let mut slots = Slots(vec![vec![1; length as usize]]);
+    for part in 0..2 {
+        let order = Order { slot: 0, op: Op::Write, offset: part * part_bytes, length };
+        let done = carry_all(&mut pipelines, &mut slots, &[order]).unwrap();
+        assert_eq!(done[0].result, Ok(length));
+    }
+    share.end_layout().unwrap();
+    let store = server.store.lock().unwrap();
+    assert_eq!(store.objects.values().map(|object| object.len() as u64).collect::<Vec<_>>(), [2 * part_bytes]);
+}
+
 #[test]
 fn a_server_that_fails_ends_the_connection_with_a_sentence() {
     let server = MemoryS3::start();

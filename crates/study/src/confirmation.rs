@@ -18,7 +18,7 @@ pub(crate) const LEAST_RUNS: u32 = 3;
 /// Most cells of a direction that are confirmed, those of the advice among them.
 const MOST_CHOSEN: usize = 8;
 /// Probability of being faster than all that was confirmed from which another cell is confirmed too.
-const SURELY_FASTER: f64 = 0.99;
+const SURELY_FASTER: f64 = 0.95;
 /// Runs after which a cell stays as wide as it is.
 const MOST_RUNS: u32 = 400;
 
@@ -44,9 +44,9 @@ pub(crate) fn chosen(
     chosen
 }
 
-/// The cell that plain runs found faster than what confirmed runs now give of all that was chosen, by more than chance
-/// explains: the choice was wrong, or the path is not what it was then. It is confirmed too, so that the report does not
-/// contradict itself; `None` where there is none, or the choice has changed often enough.
+/// The cell that plain runs, its own and its neighbours', found faster than what confirmed runs now give of all that was
+/// chosen, by more than chance explains: the choice was wrong, or the path is not what it was then. It is confirmed too,
+/// so that the report does not contradict itself; `None` where there is none, or the choice has changed often enough.
 fn challenger(paths: &[ObservedPath], direction: Direction, begun: &[CellId]) -> Option<CellId> {
     let confirmed = |(number, cell): &CellId| (&paths[*number].cells[*cell].confirmed, paths[*number].spread);
     if begun.len() >= MOST_CHOSEN || begun.iter().any(|cell| confirmed(cell).0.count < LEAST_RUNS) {
@@ -57,12 +57,13 @@ fn challenger(paths: &[ObservedPath], direction: Direction, begun: &[CellId]) ->
         deviation: sample.variance().sqrt().max(spread) / f64::from(sample.count).sqrt(),
     });
     let best = rates.reduce(|best, next| if next.log > best.log { next } else { best })?;
-    let left = |(number, path): (usize, &ObservedPath)| {
-        let open = path.sound().filter(|cell| !path.cells[*cell].cached && path.cells[*cell].confirmed.count == 0);
-        self::best(path, open).map(|cell| (path.rates[cell], (number, cell)))
+    let fastest = |(number, path): (usize, &ObservedPath)| {
+        let (rate, cell) = path.fastest_by_all(|cell| !cell.cached && cell.confirmed.count == 0)?;
+        Some((rate, (number, cell)))
     };
-    let open = paths.iter().enumerate().filter(|(_, path)| path.direction == direction && !path.rates.is_empty());
-    let (rate, rival) = open.filter_map(left).reduce(|most, next| if next.0.log > most.0.log { next } else { most })?;
+    let open = paths.iter().enumerate().filter(|(_, path)| path.direction == direction);
+    let (rate, rival) =
+        open.filter_map(fastest).reduce(|most, next| if next.0.log > most.0.log { next } else { most })?;
     (rate.above_estimate(&best) > SURELY_FASTER).then_some(rival)
 }
 

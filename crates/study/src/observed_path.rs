@@ -226,9 +226,8 @@ impl ObservedPath {
         }
         self.spread = spread(self.sound().map(|cell| &self.cells[cell].rate));
         self.cost_spread = spread(self.sound().map(|cell| &self.cells[cell].cost));
-        let rate = if self.cache.direct() { RATE } else { BUFFERED_RATE };
         self.calibration = self.misjudged();
-        self.rates = self.estimates(&rate, self.spread, self.calibration, |cell| &cell.rate);
+        self.rates = self.estimates(self.rate_prior(), self.spread, self.calibration, |cell| &cell.rate);
         self.costs = self.estimates(&COST, self.cost_spread, 1.0, |cell| &cell.cost);
     }
 
@@ -239,33 +238,49 @@ impl ObservedPath {
         calibration: f64,
         of: fn(&ObservedCell) -> &Sample,
     ) -> Vec<LogEstimate> {
-        let own = |cell: usize| {
-            let sample = of(&self.cells[cell]);
-            let freedom = BORROWED + f64::from(sample.count) - 1.0;
-            let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
-            (sample.mean.ln(), squares / freedom / f64::from(sample.count))
-        };
-        let known: Vec<MeasuredPoint> = self
-            .sound()
-            .map(|cell| {
-                let (log, variance) = own(cell);
-                MeasuredPoint { at: self.position(cell), log, variance }
-            })
-            .collect();
+        let known = self.known(spread, of);
         if known.is_empty() {
             return Vec::new();
         }
         let mut surface = Surface::new(prior, &known);
+        let mut own = known.iter();
         let estimate = |cell: usize| {
-            if self.cells[cell].sound() {
-                let (log, variance) = own(cell);
-                return LogEstimate { log, deviation: variance.sqrt() };
+            let point = if self.cells[cell].sound() { own.next() } else { None };
+            if let Some(point) = point {
+                return LogEstimate { log: point.log, deviation: point.variance.sqrt() };
             }
             let nothing = LogEstimate { log: known[0].log, deviation: LEVEL_DOUBT };
             let predicted = surface.estimate(self.position(cell)).unwrap_or(nothing);
             LogEstimate { deviation: predicted.deviation * calibration, ..predicted }
         };
         (0..self.cells.len()).map(estimate).collect()
+    }
+
+    /// What the runs of each sound cell say of it, in the order of the cells.
+    fn known(&self, spread: f64, of: fn(&ObservedCell) -> &Sample) -> Vec<MeasuredPoint> {
+        let point = |cell: usize| {
+            let sample = of(&self.cells[cell]);
+            let freedom = BORROWED + f64::from(sample.count) - 1.0;
+            let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
+            let variance = squares / freedom / f64::from(sample.count);
+            MeasuredPoint { at: self.position(cell), log: sample.mean.ln(), variance }
+        };
+        self.sound().map(point).collect()
+    }
+
+    /// The sound cell, among those that are `open`, that its own plain runs and those of the cells around it together
+    /// say to be the fastest, with what they say of it. One lucky run among slow neighbours is hardly believed, and many
+    /// neighbours that agree are, however noisy each of them is.
+    pub fn fastest_by_all(&self, open: impl Fn(&ObservedCell) -> bool) -> Option<(LogEstimate, usize)> {
+        let known = self.known(self.spread, |cell| &cell.rate);
+        let mut surface = Surface::new(self.rate_prior(), &known);
+        let open = self.sound().filter(|cell| open(&self.cells[*cell]));
+        let estimates = open.filter_map(|cell| Some((surface.estimate(self.position(cell))?, cell)));
+        estimates.reduce(|most, next| if next.0.log > most.0.log { next } else { most })
+    }
+
+    fn rate_prior(&self) -> &'static SurfacePrior {
+        if self.cache.direct() { &RATE } else { &BUFFERED_RATE }
     }
 
     fn position(&self, cell: usize) -> Position {

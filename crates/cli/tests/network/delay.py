@@ -1,7 +1,7 @@
 """Joins two machines by a wire whose round trip takes so many milliseconds, in user space: delay.py NEAR FAR
 
 NEAR and FAR are interfaces that are made here; FAR is to be moved to the other end. What comes in at one leaves at the other half
-of the time later. The time is the last line of standard input.
+of the time later. The last line of standard input has the time, and the bytes a second that the wire carries each way.
 """
 import collections
 import fcntl
@@ -25,22 +25,32 @@ def interface(name):
 
 ends = [interface(name) for name in sys.argv[1:3]]
 print("ready", flush=True)
-half = float(sys.stdin.readline()) / 2e3
+
+
+def told():
+    milliseconds, rate = map(float, sys.stdin.readline().split())
+    return milliseconds / 2e3, rate
+
+
+half, rate = told()
 # Packets on their way to each end, with the time that they are due at.
 under_way = {end: collections.deque() for end in ends}
+# When the last byte towards each end is on the wire.
+passed = dict.fromkeys(ends, 0.0)
 while True:
     due = min((packets[0][0] for packets in under_way.values() if packets), default=None)
     wait = None if due is None else max(0, due - time.monotonic() - AWAKE)
     readable = select.select([*ends, sys.stdin], [], [], wait)[0]
     if sys.stdin in readable:
         readable.remove(sys.stdin)
-        half = float(sys.stdin.readline()) / 2e3
+        half, rate = told()
     for end in readable:
         other = ends[1 - ends.index(end)]
         try:
             while True:
                 packet = os.read(end, 1 << 16)
-                under_way[other].append((time.monotonic() + half, packet))
+                passed[other] = max(passed[other], time.monotonic()) + len(packet) / rate
+                under_way[other].append((passed[other] + half, packet))
         except BlockingIOError:
             pass
     for end, packets in under_way.items():

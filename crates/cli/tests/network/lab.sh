@@ -10,7 +10,8 @@
 #   $SMB $NFS          the shares; $FULL is one of 100 MB; user root, password lab-secret
 #   $SLOW_SMB $SLOW_NFS shares on a disk of their own, of 1 GiB
 #   disk RATE          the server's processes read and write RATE bytes a second of that disk, past their page cache
-#   delay MS           a second wire to the server whose round trip takes MS from now on; $FAR_SMB $FAR_NFS lead over it
+#   delay MS [RATE]    a second wire to the server whose round trip takes MS from now on, and that carries RATE bytes a second
+#                      each way; $FAR_SMB $FAR_NFS lead over it
 #   window BYTES       both ends' TCP keeps so many bytes of a connection at most, of which a part is its window
 #   pinned PERCENT     the server has processor 1 alone, of which a burner takes PERCENT; the client has the others
 #   far COMMAND        runs COMMAND at the server's end; $WITNESS is the witness there
@@ -150,7 +151,7 @@ delay() {
     far ip address add 10.78.1.2/24 dev slow-far
     far ip link set slow-far mtu 65000 up
   fi
-  echo "$1" >&"${DELAY[1]}"
+  echo "$1 ${2:-inf}" >&"${DELAY[1]}"
 }
 window() {
   for end in "" far; do

@@ -102,6 +102,33 @@ fn the_round_trip_is_what_stops_both_directions_over_it() {
     named(&found, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
+/// One request at a time takes the round trip and then its bytes over the rate: half of the rate is reached where both take as
+/// long.
+#[test]
+#[ignore = "long: a server and a delay of its own"]
+fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
+    const RATE: f64 = 12.5e6;
+    const ROUND_TRIP: f64 = 0.01;
+    // Who sleeps through a round trip wakes up late: it is somewhat longer than it should be, never shorter.
+    const NEAR: std::ops::RangeInclusive<f64> = 0.92..=1.15;
+    let script = format!(
+        "delay {} {RATE}; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k,32k,64k,128k,256k,512k,1m,2m \
+         --iodepth 1 --budget 40s --experiments sequential --output ${{share%%:*}}.study --json; done",
+        ROUND_TRIP * 1e3
+    );
+    let Some(text) = lab(&script) else { return };
+    let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
+    // Durable writes are measured in one cell, at the peak.
+    let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
+    assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
+    for curve in curves {
+        let (n_half, half) = (curve["n_half_bytes"].as_f64().unwrap(), curve["half_power_bs_bytes"].as_u64());
+        println!("half power from {n_half:.0} bytes on, of {}", RATE * ROUND_TRIP);
+        assert!(NEAR.contains(&(n_half / (RATE * ROUND_TRIP))), "{curve}");
+        assert_eq!(half, Some(128 << 10), "{curve}");
+    }
+}
+
 /// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
 #[test]
 #[ignore = "long: a server and a delay of its own"]
