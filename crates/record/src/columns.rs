@@ -188,7 +188,7 @@ fn tells_of_processors(record: &Record) -> bool {
 fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
     match record.cpu.machine.is_empty() && record.origin.is_some() {
         true => Value::Null,
-        false => whole(record.cpu.machine.iter().map(part).sum()),
+        false => whole(record.cpu.machine.iter().map(part).fold(0, u64::saturating_add)),
     }
 }
 

@@ -24,19 +24,24 @@ impl Record {
         let mut all = BTreeMap::new();
         let discarded = self.discarded.iter().map(|window| &window.errors);
         for (name, count) in discarded.chain([&self.errors]).flatten() {
-            *all.entry(name.as_str()).or_default() += count;
+            let sum: &mut u64 = all.entry(name.as_str()).or_default();
+            *sum = sum.saturating_add(*count);
         }
         all
     }
 
     /// Short transfers in all windows of the run.
     pub fn all_short_transfers(&self) -> u64 {
-        self.short_transfers + self.discarded.iter().map(|window| window.short_transfers).sum::<u64>()
+        self.discarded.iter().map(|window| window.short_transfers).fold(self.short_transfers, u64::saturating_add)
     }
 
     /// Requests that found wrong data.
     pub fn wrong_data(&self) -> u64 {
-        self.all_errors().iter().filter(|(name, _)| is_wrong_data(name)).map(|(_, count)| count).sum()
+        self.all_errors()
+            .iter()
+            .filter(|(name, _)| is_wrong_data(name))
+            .map(|(_, count)| *count)
+            .fold(0, u64::saturating_add)
     }
 
     /// Whether not a single request succeeded and some failed.

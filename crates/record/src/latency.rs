@@ -159,7 +159,7 @@ impl Latency {
 
     /// How many latencies it holds.
     pub fn count(&self) -> u64 {
-        self.count.iter().sum()
+        self.count.iter().copied().fold(0, u64::saturating_add)
     }
 
     /// Their sum in nanoseconds; divided by the elapsed time it is the mean depth (Little's law).

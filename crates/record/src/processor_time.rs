@@ -31,6 +31,6 @@ pub struct Soaker {
 impl CpuTimes {
     /// All but idle time and steal.
     pub fn busy_ns(&self) -> u64 {
-        self.user_ns + self.system_ns + self.irq_ns + self.softirq_ns
+        [self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns].into_iter().fold(0, u64::saturating_add)
     }
 }

@@ -163,12 +163,12 @@ impl Cpu {
 
     /// Time that the workload's threads ran or could have run: where it fills the span they were never without work.
     pub fn wanted_ns(&self) -> u64 {
-        self.charged_ns() + self.waited_ns
+        self.charged_ns().saturating_add(self.waited_ns)
     }
 
     /// Time charged to this process.
     pub fn charged_ns(&self) -> u64 {
-        self.user_ns + self.system_ns
+        self.user_ns.saturating_add(self.system_ns)
     }
 
     /// A time of this account over its requests, in microseconds; `None` where there was no request.
@@ -178,7 +178,7 @@ impl Cpu {
 
     /// Time the machine was busy, over all processors.
     pub fn machine_busy_ns(&self) -> u64 {
-        self.machine.iter().map(CpuTimes::busy_ns).sum()
+        self.machine.iter().map(CpuTimes::busy_ns).fold(0, u64::saturating_add)
     }
 }
 
@@ -186,7 +186,10 @@ impl Record {
     /// Length of the account of charged time, in nanoseconds: of many processes of all of them, so that charged time over it
     /// is what one of them used of a processor.
     pub fn charged_span_ns(&self) -> u64 {
-        if self.hosts.is_empty() { self.cpu.span_ns } else { self.hosts.iter().map(|host| host.span_ns).sum() }
+        if self.hosts.is_empty() {
+            return self.cpu.span_ns;
+        }
+        self.hosts.iter().map(|host| host.span_ns).fold(0, u64::saturating_add)
     }
 
     /// Length of the window in seconds.
@@ -251,6 +254,6 @@ impl Record {
 
     /// Requests that failed.
     pub fn error_count(&self) -> u64 {
-        self.errors.values().sum()
+        self.errors.values().copied().fold(0, u64::saturating_add)
     }
 }

@@ -46,7 +46,7 @@ pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
     let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
     records.iter().for_each(|record| program.observe(record));
-    let spent_ns: u64 = records.iter().map(|record| record.spent_ns).sum();
+    let spent_ns: u64 = records.iter().map(|record| record.spent_ns).fold(0, u64::saturating_add);
     let whole_ns = spent_ns.saturating_add(program.left().0);
     Ok(Some(spent_ns as f64 / whole_ns.max(1) as f64))
 }

@@ -326,7 +326,7 @@ fn noise(record: &Record) -> NoiseDocument {
 }
 
 fn cpu(cpu: &Cpu) -> CpuDocument {
-    let machine = |part: fn(&CpuTimes) -> u64| cpu.machine.iter().map(part).sum::<u64>();
+    let machine = |part: fn(&CpuTimes) -> u64| cpu.machine.iter().map(part).fold(0, u64::saturating_add);
     CpuDocument {
         user_ns: cpu.user_ns,
         system_ns: cpu.system_ns,
