@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 
 use halfpower_spec::Direction;
 
-use crate::{CpuTimes, FarEnd, Record, Side, Unknown};
+use crate::{CpuTimes, FarEnd, Record, Side, Unknown, total};
 
 /// Names that columns had in layout 1, each with its name since.
 const NAMES_OF_LAYOUT_1: &[(&str, &str)] = &[
@@ -188,7 +188,7 @@ fn tells_of_processors(record: &Record) -> bool {
 fn machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
     match record.cpu.machine.is_empty() && record.origin.is_some() {
         true => Value::Null,
-        false => whole(record.cpu.machine.iter().map(part).fold(0, u64::saturating_add)),
+        false => whole(record.cpu.machine_ns(part)),
     }
 }
 
@@ -202,7 +202,7 @@ fn far_machine(record: &Record, part: fn(&CpuTimes) -> u64) -> Value {
 }
 
 fn far_sum(record: &Record, parts: fn(&FarEnd) -> Vec<u64>) -> Value {
-    record.far_end.as_ref().map_or(Value::Null, |end| whole(parts(end).into_iter().fold(0, u64::saturating_add)))
+    record.far_end.as_ref().map_or(Value::Null, |end| whole(total(parts(end))))
 }
 
 /// A figure of one direction; null where the workload does not go that way.

@@ -4,7 +4,7 @@ use halfpower_spec::Way;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuTimes, Machine, Noise, Soaker};
+use crate::{CpuTimes, Machine, Noise, Soaker, total};
 
 /// The far end's account of one run, from right before the first submission to right after the last reaping, on its
 /// own clock.
@@ -111,7 +111,7 @@ pub struct FarEndMachine {
 impl FarBill {
     /// Time of all its processors of one kind.
     pub fn machine_ns(&self, of: fn(&CpuTimes) -> u64) -> u64 {
-        self.machine.iter().map(of).fold(0, u64::saturating_add)
+        total(self.machine.iter().map(of))
     }
 
     /// Time charged to the processes that were asked for; `None` where none were.

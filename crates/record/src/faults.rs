@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{DiscardReason, DiscardedWindow, Record};
+use crate::{DiscardReason, DiscardedWindow, Record, total};
 
 /// Errors that say that data were wrong, by their names in a record.
 const WRONG_DATA: [&str; 4] = ["corrupt", "torn", "lost", "misdirected"];
@@ -24,24 +24,20 @@ impl Record {
         let mut all = BTreeMap::new();
         let discarded = self.discarded.iter().map(|window| &window.errors);
         for (name, count) in discarded.chain([&self.errors]).flatten() {
-            let sum: &mut u64 = all.entry(name.as_str()).or_default();
-            *sum = sum.saturating_add(*count);
+            let sum = all.entry(name.as_str()).or_default();
+            *sum = total([*sum, *count]);
         }
         all
     }
 
     /// Short transfers in all windows of the run.
     pub fn all_short_transfers(&self) -> u64 {
-        self.discarded.iter().map(|window| window.short_transfers).fold(self.short_transfers, u64::saturating_add)
+        total(self.discarded.iter().map(|window| window.short_transfers).chain([self.short_transfers]))
     }
 
     /// Requests that found wrong data.
     pub fn wrong_data(&self) -> u64 {
-        self.all_errors()
-            .iter()
-            .filter(|(name, _)| is_wrong_data(name))
-            .map(|(_, count)| *count)
-            .fold(0, u64::saturating_add)
+        total(self.all_errors().into_iter().filter(|(name, _)| is_wrong_data(name)).map(|(_, count)| count))
     }
 
     /// Whether not a single request succeeded and some failed.

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::total;
+
 /// Sub-buckets of each power of two: 2^7, so a value is known to better than 1 part in 128.
 const GROUPING_POWER: u32 = 7;
 /// Largest value kept apart: 2^42 ns, 73 minutes; longer ones are counted there.
@@ -159,7 +161,7 @@ impl Latency {
 
     /// How many latencies it holds.
     pub fn count(&self) -> u64 {
-        self.count.iter().copied().fold(0, u64::saturating_add)
+        total(self.count.iter().copied())
     }
 
     /// Their sum in nanoseconds; divided by the elapsed time it is the mean depth (Little's law).

@@ -29,6 +29,7 @@ mod side;
 mod sqlio;
 mod study_file;
 mod tcp;
+mod total;
 mod trims;
 
 pub use anatomy::{Anatomy, Phase, PhaseTime};
@@ -54,4 +55,5 @@ pub use side::Side;
 pub use sqlio::{TRACE_FIELDS, TraceLine, read_trace, time_stamp, unix_s_of, write_trace};
 pub use study_file::{Entry, StudyFile};
 pub use tcp::Tcp;
+pub use total::total;
 pub use trims::Trims;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::total;
+
 /// One processor's time by kind, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CpuTimes {
@@ -31,6 +33,6 @@ pub struct Soaker {
 impl CpuTimes {
     /// All but idle time and steal.
     pub fn busy_ns(&self) -> u64 {
-        [self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns].into_iter().fold(0, u64::saturating_add)
+        total([self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns])
     }
 }

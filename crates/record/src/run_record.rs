@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Anatomy, ByDirection, CpuTimes, DiscardedWindow, FarEnd, HostShare, LaneRecord, LaneRole, Latency, Noise, Origin,
-    Soaker, Tcp, Trims,
+    Soaker, Tcp, Trims, total,
 };
 
 /// One run: what was asked, and what it gave.
@@ -163,12 +163,12 @@ impl Cpu {
 
     /// Time that the workload's threads ran or could have run: where it fills the span they were never without work.
     pub fn wanted_ns(&self) -> u64 {
-        self.charged_ns().saturating_add(self.waited_ns)
+        total([self.user_ns, self.system_ns, self.waited_ns])
     }
 
     /// Time charged to this process.
     pub fn charged_ns(&self) -> u64 {
-        self.user_ns.saturating_add(self.system_ns)
+        total([self.user_ns, self.system_ns])
     }
 
     /// A time of this account over its requests, in microseconds; `None` where there was no request.
@@ -176,9 +176,14 @@ impl Cpu {
         (self.ios > 0).then(|| spent_ns as f64 / 1e3 / self.ios as f64)
     }
 
+    /// Time of one kind over all processors.
+    pub fn machine_ns(&self, of: fn(&CpuTimes) -> u64) -> u64 {
+        total(self.machine.iter().map(of))
+    }
+
     /// Time the machine was busy, over all processors.
     pub fn machine_busy_ns(&self) -> u64 {
-        self.machine.iter().map(CpuTimes::busy_ns).fold(0, u64::saturating_add)
+        self.machine_ns(CpuTimes::busy_ns)
     }
 }
 
@@ -186,10 +191,7 @@ impl Record {
     /// Length of the account of charged time, in nanoseconds: of many processes of all of them, so that charged time over it
     /// is what one of them used of a processor.
     pub fn charged_span_ns(&self) -> u64 {
-        if self.hosts.is_empty() {
-            return self.cpu.span_ns;
-        }
-        self.hosts.iter().map(|host| host.span_ns).fold(0, u64::saturating_add)
+        if self.hosts.is_empty() { self.cpu.span_ns } else { total(self.hosts.iter().map(|host| host.span_ns)) }
     }
 
     /// Length of the window in seconds.
@@ -254,6 +256,6 @@ impl Record {
 
     /// Requests that failed.
     pub fn error_count(&self) -> u64 {
-        self.errors.values().copied().fold(0, u64::saturating_add)
+        total(self.errors.values().copied())
     }
 }

@@ -1,6 +1,6 @@
 //! Tells whether a study has come to its end, from its file alone.
 
-use halfpower_record::{LeftOut, RecordError, StudyFile, TargetKind};
+use halfpower_record::{LeftOut, RecordError, StudyFile, TargetKind, total};
 use halfpower_spec::Run;
 
 use crate::planner::Step;
@@ -46,7 +46,7 @@ pub fn unfinished_share(file: &StudyFile) -> Result<Option<f64>, RecordError> {
     let mut program = StudyProgram::new(file.question(), file.environment());
     let records = file.records()?;
     records.iter().for_each(|record| program.observe(record));
-    let spent_ns: u64 = records.iter().map(|record| record.spent_ns).fold(0, u64::saturating_add);
+    let spent_ns = total(records.iter().map(|record| record.spent_ns));
     let whole_ns = spent_ns.saturating_add(program.left().0);
     Ok(Some(spent_ns as f64 / whole_ns.max(1) as f64))
 }

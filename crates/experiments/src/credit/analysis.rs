@@ -1,7 +1,7 @@
 //! Analyses `credit`: finds in each run where a credit ended, and what went on after it.
 
 use halfpower_analyse::{ExperimentCell, Interval, SustainedLimit, judge, levels, run_mbps, waves};
-use halfpower_record::Record;
+use halfpower_record::{Record, total};
 use halfpower_spec::{Direction, Pass};
 
 use super::answer::{CreditAnswer, LimitCounts, LimitFinding};
@@ -103,7 +103,7 @@ fn row(cell: &ExperimentCell) -> Option<CreditRow> {
         mbps,
         iops: mbps.value * 1e6 / bs_bytes as f64,
         seconds: runs().map(|record| record.elapsed_ns).max()? as f64 / 1e9,
-        bytes: runs().map(|record| record.bytes).fold(0, u64::saturating_add),
+        bytes: total(runs().map(|record| record.bytes)),
         credit: credits.reduce(|most, next| if next.bytes > most.bytes { next } else { most }),
         slices: slices(runs()),
         above_known: false,
@@ -159,7 +159,7 @@ fn lasts_s(record: &Record, mbps: f64, bytes: f64) -> f64 {
 fn after(record: &Record, cut_ns: u64) -> Record {
     let mut rest = record.clone();
     let cut = ((cut_ns / record.series.step_ns.max(1)) as usize).min(record.series.bytes.len());
-    let before: u64 = rest.series.bytes.drain(..cut).fold(0, u64::saturating_add);
+    let before = total(rest.series.bytes.drain(..cut));
     rest.bytes = record.bytes.saturating_sub(before);
     rest.elapsed_ns = record.elapsed_ns.saturating_sub(cut as u64 * record.series.step_ns);
     rest

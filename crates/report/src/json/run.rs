@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use halfpower_record::{Cpu, CpuTimes, Environment, HostShare, Latency, Record, Series, Side, Tcp};
+use halfpower_record::{Cpu, Environment, HostShare, Latency, Record, Series, Side, Tcp};
 use halfpower_spec::{Arrivals, BlockSizes, Cache, Direction, EngineName, IoMem, Pass, Pattern, Rw};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -326,14 +326,13 @@ fn noise(record: &Record) -> NoiseDocument {
 }
 
 fn cpu(cpu: &Cpu) -> CpuDocument {
-    let machine = |part: fn(&CpuTimes) -> u64| cpu.machine.iter().map(part).fold(0, u64::saturating_add);
     CpuDocument {
         user_ns: cpu.user_ns,
         system_ns: cpu.system_ns,
         charged_ns: cpu.charged_ns(),
         charged_us: cpu.us_per_io(cpu.charged_ns()),
         machine_busy_ns: cpu.machine_busy_ns(),
-        machine_ns: MachineTimeDocument::of(machine, cpu.idle_baseline_ns()),
+        machine_ns: MachineTimeDocument::of(|of| cpu.machine_ns(of), cpu.idle_baseline_ns()),
         busiest_cpu: cpu.busiest().map(|(cpu, share)| BusiestCpu { cpu, share }),
         soaker_lost_ns: cpu.soaker.as_ref().map(|soaker| soaker.lost_ns),
         soaker_us: cpu.soaker.as_ref().and_then(|soaker| cpu.us_per_io(soaker.lost_ns)),

@@ -1,0 +1,17 @@
+//! Adds up counts that were read from a file.
+
+/// Their sum, or the greatest count that there is: what stands in a study file need not be possible.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total;
+
+    #[test]
+    fn what_is_too_much_is_the_greatest_count() {
+        assert_eq!(total([1, 2, 3]), 6);
+        assert_eq!(total([u64::MAX, 2, 3]), u64::MAX);
+    }
+}
