@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use halfpower_spec::{Direction, Experiment, Pattern};
 
 use crate::deciding_cells::{AdvisedCells, CellId, best};
-use crate::kriging::LogEstimate;
+use crate::kriging::{LogEstimate, highest};
 use crate::observed_path::ObservedPath;
 use crate::repeats::SHARP;
 
@@ -52,18 +52,18 @@ fn challenger(paths: &[ObservedPath], direction: Direction, begun: &[CellId]) ->
     if begun.len() >= MOST_CHOSEN || begun.iter().any(|cell| confirmed(cell).0.count < LEAST_RUNS) {
         return None;
     }
-    let rates = begun.iter().map(confirmed).map(|(sample, spread)| LogEstimate {
-        log: sample.mean.ln(),
-        deviation: sample.variance().sqrt().max(spread) / f64::from(sample.count).sqrt(),
-    });
-    let best = rates.reduce(|best, next| if next.log > best.log { next } else { best })?;
+    let given = |cell: &CellId| {
+        let (sample, spread) = confirmed(cell);
+        let deviation = sample.variance().sqrt().max(spread) / f64::from(sample.count).sqrt();
+        (LogEstimate { log: sample.mean.ln(), deviation }, *cell)
+    };
+    let (best, _) = highest(begun.iter().map(given))?;
     let fastest = |(number, path): (usize, &ObservedPath)| {
         let (rate, cell) = path.fastest_by_all(|cell| !cell.cached && cell.confirmed.count == 0)?;
         Some((rate, (number, cell)))
     };
     let open = paths.iter().enumerate().filter(|(_, path)| path.direction == direction);
-    let (rate, rival) =
-        open.filter_map(fastest).reduce(|most, next| if next.0.log > most.0.log { next } else { most })?;
+    let (rate, rival) = highest(open.filter_map(fastest))?;
     (rate.above_estimate(&best) > SURELY_FASTER).then_some(rival)
 }
 
@@ -104,10 +104,10 @@ pub(crate) fn direct_peak(paths: &[ObservedPath], direction: Direction) -> Optio
 fn peak(paths: &[(usize, &ObservedPath)]) -> Option<CellId> {
     let of_path = |(number, path): &(usize, &ObservedPath)| {
         let uncached = path.sound().filter(|cell| !path.cells[*cell].cached);
-        best(path, uncached).map(|cell| (path.rates[cell].log, (*number, cell)))
+        best(path, uncached).map(|cell| (path.rates[cell], (*number, cell)))
     };
     let peaks = paths.iter().filter(|(_, path)| !path.rates.is_empty()).filter_map(of_path);
-    peaks.reduce(|most, next| if next.0 > most.0 { next } else { most }).map(|(_, name)| name)
+    highest(peaks).map(|(_, name)| name)
 }
 
 /// Confirming runs that a cell still wants, as far as what it has so far can tell.

@@ -138,6 +138,11 @@ impl SurfacePrior {
     }
 }
 
+/// The highest of these estimates, with what it is of; of equals the first.
+pub(crate) fn highest<T>(estimates: impl Iterator<Item = (LogEstimate, T)>) -> Option<(LogEstimate, T)> {
+    estimates.reduce(|most, next| if next.0.log > most.0.log { next } else { most })
+}
+
 /// Matérn's correlation of order 3/2 at a distance in octaves.
 fn matern(distance: f64) -> f64 {
     let scaled = 3f64.sqrt() * distance.abs() / REACH_OCTAVES;

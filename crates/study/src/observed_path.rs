@@ -2,7 +2,7 @@
 
 use halfpower_spec::{Bytes, Cache, Direction, Experiment, Nanos, Pass, Pattern, Question, Run, Rw, Workload};
 
-use crate::kriging::{LogEstimate, MeasuredPoint, Position, Surface, SurfacePrior};
+use crate::kriging::{LogEstimate, MeasuredPoint, Position, Surface, SurfacePrior, highest};
 use crate::observation::Observation;
 use crate::observed_cell::{ObservedCell, Sample, by_pass};
 use crate::seeds::seeded;
@@ -238,16 +238,16 @@ impl ObservedPath {
         calibration: f64,
         of: fn(&ObservedCell) -> &Sample,
     ) -> Vec<LogEstimate> {
-        let known = self.known(spread, of);
+        let point = |cell: usize| self.point(cell, spread, of(&self.cells[cell]));
+        let known: Vec<MeasuredPoint> = self.sound().map(point).collect();
         if known.is_empty() {
             return Vec::new();
         }
         let mut surface = Surface::new(prior, &known);
-        let mut own = known.iter();
         let estimate = |cell: usize| {
-            let point = if self.cells[cell].sound() { own.next() } else { None };
-            if let Some(point) = point {
-                return LogEstimate { log: point.log, deviation: point.variance.sqrt() };
+            if self.cells[cell].sound() {
+                let MeasuredPoint { log, variance, .. } = point(cell);
+                return LogEstimate { log, deviation: variance.sqrt() };
             }
             let nothing = LogEstimate { log: known[0].log, deviation: LEVEL_DOUBT };
             let predicted = surface.estimate(self.position(cell)).unwrap_or(nothing);
@@ -256,27 +256,23 @@ impl ObservedPath {
         (0..self.cells.len()).map(estimate).collect()
     }
 
-    /// What the runs of each sound cell say of it, in the order of the cells.
-    fn known(&self, spread: f64, of: fn(&ObservedCell) -> &Sample) -> Vec<MeasuredPoint> {
-        let point = |cell: usize| {
-            let sample = of(&self.cells[cell]);
-            let freedom = BORROWED + f64::from(sample.count) - 1.0;
-            let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
-            let variance = squares / freedom / f64::from(sample.count);
-            MeasuredPoint { at: self.position(cell), log: sample.mean.ln(), variance }
-        };
-        self.sound().map(point).collect()
+    /// What its own runs say of a cell.
+    fn point(&self, cell: usize, spread: f64, sample: &Sample) -> MeasuredPoint {
+        let freedom = BORROWED + f64::from(sample.count) - 1.0;
+        let squares = BORROWED * spread * spread + sample.variance() * (f64::from(sample.count) - 1.0);
+        let variance = squares / freedom / f64::from(sample.count);
+        MeasuredPoint { at: self.position(cell), log: sample.mean.ln(), variance }
     }
 
     /// The sound cell, among those that are `open`, that its own plain runs and those of the cells around it together
     /// say to be the fastest, with what they say of it. One lucky run among slow neighbours is hardly believed, and many
     /// neighbours that agree are, however noisy each of them is.
     pub fn fastest_by_all(&self, open: impl Fn(&ObservedCell) -> bool) -> Option<(LogEstimate, usize)> {
-        let known = self.known(self.spread, |cell| &cell.rate);
+        let point = |cell: usize| self.point(cell, self.spread, &self.cells[cell].rate);
+        let known: Vec<MeasuredPoint> = self.sound().map(point).collect();
         let mut surface = Surface::new(self.rate_prior(), &known);
         let open = self.sound().filter(|cell| open(&self.cells[*cell]));
-        let estimates = open.filter_map(|cell| Some((surface.estimate(self.position(cell))?, cell)));
-        estimates.reduce(|most, next| if next.0.log > most.0.log { next } else { most })
+        highest(open.filter_map(|cell| Some((surface.estimate(self.position(cell))?, cell))))
     }
 
     fn rate_prior(&self) -> &'static SurfacePrior {
