@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
 use crate::policy::{NEAR_BEST, database_bs};
-use crate::{Advice, CellFinding, CellSettings, Curve, Headline};
+use crate::{Advice, CellFinding, CellSettings, Curve, Headline, Sureness};
 
 /// Smaller blocks are nobody's who moves much.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
@@ -52,7 +52,7 @@ pub struct UseAdvice {
     /// What to set.
     #[serde(flatten)]
     pub cell: CellSettings,
-    /// What these settings gave; `None` where they were not measured.
+    /// What these settings gave; `None` where they were not measured, or their runs differ too much to say it.
     pub measured: Option<UseRate>,
     /// Requests that go side by side, where that is what the depth rests on.
     pub side_by_side: Option<f64>,
@@ -145,7 +145,7 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
         return Some(UseAdvice {
             of,
             cell: CellSettings::of(chosen),
-            measured: Some(rate(chosen, cells)),
+            measured: rate(chosen, cells),
             side_by_side: None,
         });
     }
@@ -156,18 +156,22 @@ fn settled(study: &JudgedStudy<'_>, of: Use, cells: &[&CellFinding], chosen: &Ce
     let iodepth = (most * AT_KNEE / f64::from(chosen.threads.max(1))).ceil().max(1.0) as u32;
     let cell = measured
         .map_or(CellSettings { iodepth: iodepth.next_power_of_two(), ..CellSettings::of(chosen) }, CellSettings::of);
-    Some(UseAdvice { of, cell, measured: measured.map(|cell| rate(cell, cells)), side_by_side })
+    Some(UseAdvice { of, cell, measured: measured.and_then(|cell| rate(cell, cells)), side_by_side })
 }
 
-fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> UseRate {
+/// What a cell gave; `None` where its runs differ so much that the figure means nothing.
+fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> Option<UseRate> {
+    if !Sureness::of(&cell.mbps, cell.run_mbps.len(), None).is_known() {
+        return None;
+    }
     let best = cells.iter().map(|cell| cell.mbps.value).fold(0.0, f64::max);
-    UseRate {
+    Some(UseRate {
         mbps: cell.mbps.value,
         iops: cell.iops,
         share_of_best: if best > 0.0 { cell.mbps.value / best } else { 0.0 },
         latency_ns_p99: cell.latency_ns.p99,
         cpu_s_per_gb: cell.charged_ms_per_mb(),
-    }
+    })
 }
 
 /// Half power of the fastest reads' path (of the writes' where nothing was read), at their depth and at the least.

@@ -67,3 +67,27 @@ fn an_advised_cell_that_is_badly_known_is_warned_of() {
     let is_it = |warning: &Warning| matches!(warning, Warning::WideInterval { cells: 1, worst, .. } if (worst.bs_bytes, worst.iodepth) == advised);
     assert!(after.warnings.iter().any(is_it), "{:?}", after.warnings);
 }
+
+/// The mean of one lucky run and two others may be far above all that was confirmed.
+#[test]
+fn a_rate_whose_runs_differ_too_much_is_not_told_with_its_settings() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=500MB/s,disks=4,shared=1200MB/s"), &question);
+    let advised = |records: &[Record]| {
+        let found = analyse(&question, &Environment::default(), records, &MeasuredCeilings::default());
+        found.summary.what_to_set.uses[0].clone()
+    };
+    let before = advised(&records);
+    assert!(before.measured.is_some());
+    let is_it = |record: &&mut Record| {
+        let workload = &record.run.workload;
+        let settings = (workload.bs.0, workload.iodepth, workload.cache);
+        settings == (before.cell.bs_bytes, before.cell.iodepth, before.cell.cache) && record.run.pass == Pass::Plain
+    };
+    // 2.2, 0.4 and 0.4 times the rate: the same mean.
+    for record in records.iter_mut().filter(is_it) {
+        record.elapsed_ns = record.elapsed_ns * 10 / [22, 4, 4][record.run.repeat as usize];
+    }
+    let after = advised(&records);
+    assert_eq!((after.cell, after.measured), (before.cell, None));
+}

@@ -282,8 +282,8 @@ pub(crate) fn is_of_a_share(findings: &Findings) -> bool {
     findings.cells.iter().any(|cell| cell.engine.is_of_a_share())
 }
 
-/// A piece of advice as three columns: the use, the settings, what they give; or what the depth rests on, where they
-/// were not measured.
+/// A piece of advice as three columns: the use, the settings, what they give; or what the depth rests on, where that is not
+/// known.
 pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     let cell = &advice.cell;
     let bs = format::size(cell.bs_bytes as f64);
@@ -313,7 +313,7 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
         }
     });
     let knee = || advice.side_by_side.map(side_by_side);
-    [of, settings, measured.or_else(knee).unwrap_or_default()]
+    [of, settings, measured.or_else(knee).unwrap_or_else(|| "rate not known".to_string())]
 }
 
 /// Where half power lies: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep`; nothing where it is not known.
