@@ -82,6 +82,8 @@ server() {
   if [ "$1" = stop ]; then
     pkill -KILL -x smbd || true
     pkill -KILL -x ganesha.nfsd || true
+    # Until they are gone their sockets take connections, and reset them.
+    for _ in $(seq 100); do [ -n "$(serving)" ] || break; sleep 0.02; done
     return
   fi
   far smbd -D -s "$work/smb.conf" ${2:+"--option=$2"}
