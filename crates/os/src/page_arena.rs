@@ -22,8 +22,7 @@ use rustix::process::{Resource, getrlimit};
 /// it is a part of that, as [`keep_within`] says.
 const ARENA: usize = 96 << 20;
 /// The kernel gives the worst pages first. Parts of this size are touched in no order, so that they lie everywhere: small
-/// enough that the buffers of most runs meet several of them, large enough that a request of 1 MiB is cut in four pieces at
-/// most beside what the kernel itself cuts.
+/// enough that the buffers of most runs meet several of them, large enough that a request of 1 MiB meets five at most.
 const TOUCHED_AT_ONCE: usize = 256 << 10;
 /// What is more than one part in so many of an arena lies where it is free, so that several such find room.
 const LARGE: usize = 8;
