@@ -7,10 +7,11 @@
 # FOLDER (default: this one) takes the files of the benchmarks, which are removed again.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-tiny=() profile=release shares=()
+tiny=() profile=release shares=() issuing=(--control) segments=() size=1G
 if [ "${1:-}" = --tiny ]; then
   # The build that tests use will do: nobody looks at the numbers.
   tiny=(--tiny) profile=dev shares=(--pairs 1 --size 16 --runtime 0.2)
+  issuing=(--control --pairs 1 --runtime 0.1 --cells randread:4k:8) segments=(--mib 0,8 --runtime 0.1 --fios 1) size=64M
   export PAIRS=1 RUNTIME=1 SIZE=16m SECONDS_MORE=0.2 DEPTHS=32
   shift
 fi
@@ -24,6 +25,12 @@ for line in sys.stdin:
 "$here/instructions.sh"
 "$here/against-fio.sh" "$folder"
 "$here/against-stream.sh" "${tiny[@]}"
+# How requests are issued, and where their pages lie, which the kernel tells root.
+data=$(mktemp -p "$folder")
+trap 'rm -f "$data"' EXIT
+head -c "$size" /dev/urandom >"$data"
+"$here/issuing.py" --halfpower "$HALFPOWER" "${issuing[@]}" "$data"
+if [ "$(id -u)" = 0 ]; then "$here/segments.py" --halfpower "$HALFPOWER" "${segments[@]}" "$data"; fi
 # Shares of Samba and NFS-Ganesha, in namespaces of their own that go when this does.
 needed=(smbd smbpasswd smbclient ganesha.nfsd rpcbind nfs-cp tc unshare)
 if [ "$(id -u)" = 0 ] && missing=$(for word in "${needed[@]}"; do command -v "$word" >/dev/null || echo "$word"; done) &&

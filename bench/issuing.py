@@ -7,7 +7,7 @@ FILE has to hold data; a cell that writes overwrites it. All programs run each c
 begins moves on from round to round. A row gives medians over the rounds; its ratio is the median of the round's ratios to
 the best of fio with the same kind of memory, with the least and the greatest. The best of several is the luckiest of them:
 `--control` runs halfpower's default and a second copy of each fio instead, and the copy of the best one shows which ratio
-an equal program gets. `loud` is the largest share of the machine
+an equal program gets. The last lines sum up halfpower's default over all cells. `loud` is the largest share of the machine
 that others had right before a run. fio gets huge pages from the kernel's pool, which takes root; they are given back.
 """
 import argparse
@@ -34,9 +34,12 @@ PROGRAMS = [
     ("halfpower, batch 1", "huge", "halfpower", ["--iodepth-batch", "1"]),
     ("fio io_uring, tuned", "huge", "fio", TUNED),
 ]
+DEFAULT = "halfpower, batch 1"
 # Of these the default of halfpower, and every fio twice.
 AGAIN = ", again"
-CONTROL = [program for program in PROGRAMS if program[0] == "halfpower, batch 1" or program[2] == "fio"]
+# The ratio that the default should have everywhere.
+ENOUGH = 0.98
+CONTROL = [program for program in PROGRAMS if program[0] == DEFAULT or program[2] == "fio"]
 CONTROL += [(name + AGAIN, *rest) for name, *rest in CONTROL if name.startswith("fio")]
 
 
@@ -77,6 +80,7 @@ def measure(args, program, cell):
 
 
 def rows(args, cell, programs):
+    """Prints the rows of a cell; yields the ratios of halfpower's default and of the best fio's copy, by memory."""
     found, loud = {program[:2]: [] for program in programs}, 0
     for round_number in range(args.pairs):
         turn = round_number % len(programs)
@@ -86,11 +90,27 @@ def rows(args, cell, programs):
     for memory in ("pages", "huge"):
         theirs = [found[key] for key in found if key[1] == memory and key[0].startswith("fio") and not key[0].endswith(AGAIN)]
         best = max(theirs, key=lambda runs: statistics.median(run[0] for run in runs), default=None)
+        medians = {}
         for key in (key for key in found if key[1] == memory):
             iops, charged, p50 = (statistics.median(column) for column in zip(*found[key]))
             ratios = [mine[0] / their[0] for mine, their in zip(found[key], best)] if best else [1]
-            ratio = f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+            medians[key[0]] = statistics.median(ratios)
+            ratio = f"{medians[key[0]]:.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
             print(f"| {' '.join(cell)} | {memory} | {key[0]} | {iops:,.0f} | {ratio} | {charged:.1f} | {p50:.0f} | {loud:.0%} |", flush=True)
+        if best:
+            copy = next(key[0] for key in found if found[key] is best) + AGAIN
+            yield memory, medians[DEFAULT], medians.get(copy)
+
+
+def summary(memory, ours, copies):
+    """What the default's ratios over all cells come to, beside those of the best fio's copy where there is one."""
+    print(f"{memory}: halfpower {statistics.geometric_mean(ours):.3f} (geometric mean), 0.98 or above in "
+          f"{sum(ratio >= ENOUGH for ratio in ours)} of {len(ours)} cells", end="")
+    if copies:
+        below = [ratio >= copy for ratio, copy in zip(ours, copies) if ratio < ENOUGH]
+        print(f", at or above the copy in {sum(below)} of the other {len(below)}; copy of the best fio "
+              f"{statistics.geometric_mean(copies):.3f}, 0.98 or above in {sum(copy >= ENOUGH for copy in copies)}", end="")
+    print()
 
 
 def main():
@@ -113,8 +133,13 @@ def main():
             programs = [program for program in programs if program[1] == "pages"]
         print("| cell | memory | program | IOPS | ratio to the best fio | charged us | p50 us | loud |")
         print("|---|---|---|---|---|---|---|---|")
+        ratios = {}
         for cell in GRID if args.grid else args.cells.split(","):
-            rows(args, cell.split(":"), programs)
+            for memory, ours, copy in rows(args, cell.split(":"), programs):
+                ratios.setdefault(memory, []).append((ours, copy))
+        for memory, pairs in ratios.items():
+            ours, copies = zip(*pairs)
+            summary(memory, ours, [copy for copy in copies if copy])
     finally:
         if programs is everything:
             with open(POOL, "w") as pool:
