@@ -15,7 +15,7 @@ use crate::judged::Judged;
 use crate::ladder::{known_limit, narrowest_pap};
 use crate::mean::{quotient, some_mean};
 use crate::paced::{Paced, keep_whole_waves, paced};
-use crate::policy::{ABOVE_DIRECT, is_buffered_read, measured_memory};
+use crate::policy::{ABOVE_DIRECT, is_buffered_read, is_from_device, measured_memory};
 use crate::processor_time::Processors;
 use crate::{
     CellFinding, CellSettings, FarCell, Interval, LatencySummary, Objection, PathLevel, PathSettings, TcpCell, Unsteady,
@@ -36,9 +36,28 @@ const CONFIRMING_RUNS: usize = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct Gathered {
     pub finding: CellFinding,
+    pub source: ByteSource,
+    pub processors: Processors,
+}
+
+/// Where the bytes of a cell's runs came from, as far as its records tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByteSource {
     /// Largest share of the span that was in the page cache when a run opened; `None` where no run could tell.
     pub opened_cached: Option<f64>,
-    pub processors: Processors,
+    /// Whether the device moved the bytes of each run, as its counter says.
+    pub from_device: bool,
+}
+
+impl ByteSource {
+    /// That of all runs of a cell, of which those reported are `valid`.
+    fn of(runs: &[&Record], valid: &[&Record]) -> Self {
+        let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
+        Self {
+            opened_cached: runs.iter().filter_map(share).reduce(f64::max),
+            from_device: valid.iter().all(|record| is_from_device(record.device_share())),
+        }
+    }
 }
 
 /// All cells of these records, by pattern, direction, cache setting, depth, block size, threads and engine.
@@ -166,7 +185,7 @@ fn cell(&(pattern, rw, cache, iodepth, bs_bytes, threads, engine): &Key, records
         series_mbps: series_mbps(first),
         series_step_ns: first.series.step_ns,
     };
-    Some(Gathered { finding, opened_cached: opened_cached(&plain), processors: Processors::of(records) })
+    Some(Gathered { finding, source: ByteSource::of(&plain, &valid), processors: Processors::of(records) })
 }
 
 fn mean_depth(of_runs: &[f64]) -> f64 {
@@ -237,17 +256,12 @@ fn flush_share(records: &[&Record]) -> Option<f64> {
     some_mean(flushed.iter().map(|r| quotient(r.flush_ns as f64, r.elapsed_ns as f64)))
 }
 
-fn opened_cached(records: &[&Record]) -> Option<f64> {
-    let share = |r: &&Record| Some(quotient(r.cached_bytes? as f64, r.span_bytes as f64));
-    records.iter().filter_map(share).reduce(f64::max)
-}
-
 fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
     let above_pap = |cell: &CellFinding| {
         known_limit(levels, cell.rw, cell.bs_bytes, &(0..0)).is_some_and(|limit| cell.mbps.value > ABOVE_PAP * limit)
     };
     for cell in cells.iter_mut() {
-        let opened = measured_memory(cell.finding.cache, cell.finding.rw, cell.opened_cached);
+        let opened = measured_memory(cell.finding.cache, cell.finding.rw, cell.source.opened_cached);
         cell.finding.cached = opened || above_pap(&cell.finding);
     }
     if narrowest_pap(levels, Direction::Read).is_some() {
@@ -259,7 +273,8 @@ fn mark_cached(levels: &[PathLevel], cells: &mut [Gathered]) {
         let Some(best) = same.filter(direct).map(|cell| cell.finding.mbps.value).reduce(f64::max) else {
             continue;
         };
-        for Gathered { finding, .. } in cells.iter_mut().filter(|cell| cell.finding.pattern == *pattern) {
+        let open = |cell: &&mut Gathered| cell.finding.pattern == *pattern && !cell.source.from_device;
+        for Gathered { finding, .. } in cells.iter_mut().filter(open) {
             finding.cached |=
                 is_buffered_read(finding.cache, finding.rw) && best > 0.0 && finding.mbps.value > ABOVE_DIRECT * best;
         }

@@ -11,7 +11,7 @@ pub(crate) fn noise(records: &[&Record]) -> NoiseFinding {
         steal_share: share(records, |r| Some((steal_ns(r)?, machine_ns(r)))),
         pressure_io_share: share(records, |r| Some((r.noise.pressure_io_ns? as f64, r.cpu.span_ns as f64))),
         pressure_cpu_share: share(records, |r| Some((r.noise.pressure_cpu_ns? as f64, r.cpu.span_ns as f64))),
-        foreign_share: share(records, |r| Some((r.foreign_bytes()? as f64, ours(r)))),
+        foreign_share: share(records, |r| Some((r.foreign_bytes()? as f64, r.submitted_bytes()))),
         cpu_mhz: some_mean(records.iter().filter_map(|r| r.noise.cpu_mhz)),
     }
 }
@@ -31,9 +31,4 @@ fn steal_ns(record: &Record) -> Option<f64> {
     let of = |times: &CpuTimes| times.steal_ns as f64;
     // Other tools' systems do not tell it.
     (!record.cpu.machine.is_empty() && record.origin.is_none()).then(|| record.cpu.machine.iter().map(of).sum())
-}
-
-/// Bytes of all requests that were submitted: the device moved those too that the window no longer counted.
-fn ours(record: &Record) -> f64 {
-    record.cpu.ios as f64 * record.request_bytes()
 }

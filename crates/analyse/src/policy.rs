@@ -13,8 +13,11 @@ pub const SAME_COST: f64 = 1.05;
 pub const FULL_CORE: f64 = 0.9;
 /// Factor that more threads have to bring for still more to be tried.
 pub const MORE_THREADS_GAIN: f64 = 1.05;
-/// How many times as fast as the best direct read a buffered one may be before it is a cache's.
+/// How many times as fast as the best direct read a buffered one may be before it is a cache's, unless the device's own
+/// counter says that the device moved the bytes.
 pub const ABOVE_DIRECT: f64 = 1.5;
+/// Share of a run's bytes that the device has to have moved for them to be its own.
+const DEVICE_MOVED: f64 = 0.9;
 /// Share of its span in the page cache above which a buffered read has measured memory.
 const CACHED_SHARE: f64 = 0.1;
 
@@ -77,6 +80,13 @@ pub fn is_buffered_read(cache: Cache, rw: Direction) -> bool {
 /// Whether a run that found this share of its span in the page cache has measured memory.
 pub fn measured_memory(cache: Cache, rw: Direction, cached_share: Option<f64>) -> bool {
     is_buffered_read(cache, rw) && cached_share.is_some_and(|share| share > CACHED_SHARE)
+}
+
+/// Whether the device moved what a run read, as its own counter says: `device_share` is [`Record::device_share`].
+///
+/// [`Record::device_share`]: halfpower_record::Record::device_share
+pub fn is_from_device(device_share: Option<f64>) -> bool {
+    device_share.is_some_and(|share| share >= DEVICE_MOVED)
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn short_transfers(grounds: &Grounds<'_>) -> Option<Warning> {
 
 fn opened_cached(grounds: &Grounds<'_>) -> Option<Warning> {
     let buffered = grounds.gathered.iter().filter(|cell| !cell.finding.cache.direct());
-    let opened = buffered.filter_map(|cell| Some((cell.opened_cached?, cell)));
+    let opened = buffered.filter_map(|cell| Some((cell.source.opened_cached?, cell)));
     let opened: Vec<(f64, &Gathered)> = opened.filter(|(share, _)| *share > OPENED_CACHED).collect();
     let (share, worst) = opened.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let worst = CellSettings::of(&worst.finding);

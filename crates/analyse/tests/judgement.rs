@@ -242,6 +242,23 @@ fn what_a_cache_answered_is_labelled_and_never_advised() {
 }
 
 #[test]
+fn what_the_device_moved_by_its_own_counter_is_no_caches_however_slow_direct_reads_are() {
+    let moved = |share: f64, untold: usize| {
+        let mut records = buffered_at(4.0, 0);
+        let told = records.len() - untold;
+        for record in &mut records[..told] {
+            record.noise.device_bytes = Some((record.submitted_bytes() * share) as u64);
+        }
+        analyse(&question(), &environment(vec![]), &records, &MeasuredCeilings::default())
+    };
+    let cached = |findings: &Findings| findings.cells.iter().filter(|cell| cell.cached).count();
+    assert_eq!(cached(&moved(1.0, 0)), 0);
+    assert_eq!(peak(&moved(1.0, 0).cells, Direction::Read).unwrap().cache, Cache::Both);
+    assert_eq!(cached(&moved(0.8, 0)), 3, "a fifth came from elsewhere");
+    assert_eq!(cached(&moved(1.0, 1)), 1, "of one run nobody knows");
+}
+
+#[test]
 fn requests_above_a_known_limit_on_them_are_not_the_paths() {
     // 12,500 requests a second one at a time, and a limit of 10,000: 64 KiB and more stay below it.
     let limit = Level { pap_iops: Some(10_000.0), ..level("cgroup limit", None) };

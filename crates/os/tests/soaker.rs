@@ -17,8 +17,8 @@ const TOLERANCE: f64 = 0.02;
 const QUIET: f64 = 0.005;
 const WINDOW: Duration = Duration::from_millis(500);
 /// Windows that count for each share; their median is judged.
-const WINDOWS: usize = 3;
-const TRIES: usize = 25;
+const WINDOWS: usize = 5;
+const TRIES: usize = 40;
 const SHARE_VARIABLE: &str = "HALFPOWER_TEST_BURN";
 
 /// Not a test of its own, but the other process of the test below: burns the share of one core that the environment

@@ -229,10 +229,21 @@ impl Record {
     /// too.
     pub fn foreign_bytes(&self) -> Option<i64> {
         let workload = &self.run.workload;
-        let ours = (self.cpu.ios as f64 * self.request_bytes()) as u64;
         let known = workload.cache.direct() && self.error_count() == 0 && workload.options.random_readers == 0;
         let device = self.noise.device_bytes.filter(|_| known)?;
-        Some(i64::try_from(device).ok()? - i64::try_from(ours).ok()?)
+        Some(i64::try_from(device).ok()? - i64::try_from(self.submitted_bytes() as u64).ok()?)
+    }
+
+    /// What the device moved meanwhile over what this run's requests asked for, of buffered ones too; `None` where its counter
+    /// is not known. Far below 1, a cache answered; what others moved is in it.
+    pub fn device_share(&self) -> Option<f64> {
+        let asked = Some(self.submitted_bytes()).filter(|bytes| *bytes > 0.0)?;
+        Some(self.noise.device_bytes? as f64 / asked)
+    }
+
+    /// Bytes of all requests that were submitted: the device moved those too that the window no longer counted.
+    pub fn submitted_bytes(&self) -> f64 {
+        self.cpu.ios as f64 * self.request_bytes()
     }
 
     /// The far end's soaker's account of this pass, brought to `ios` requests of the same kind; `None` without one.

@@ -4,6 +4,7 @@ use halfpower_analyse::policy::{self, Contender, Ease};
 use halfpower_spec::Direction;
 
 use crate::kriging::LogEstimate;
+use crate::observed_cell::ObservedCell;
 use crate::observed_path::ObservedPath;
 
 /// Probability of being the better advice from which a cell is worth a look.
@@ -111,7 +112,11 @@ fn candidates(paths: &[(usize, &ObservedPath)]) -> Vec<AdviceCandidate> {
         let is_buffered_read = policy::is_buffered_read(path.cache, path.direction);
         let limit = best_direct.filter(|_| is_buffered_read);
         let most = limit.map_or(f64::INFINITY, |best| best + policy::ABOVE_DIRECT.ln());
-        let allowed = |cell: &usize| !path.closed(*cell) && !path.cells[*cell].cached && path.rates[*cell].log <= most;
+        let is_the_devices = |cell: &ObservedCell| cell.rate.count > 0 && !cell.unwitnessed;
+        let allowed = |number: &usize| {
+            let cell = &path.cells[*number];
+            !path.closed(*number) && !cell.cached && (path.rates[*number].log <= most || is_the_devices(cell))
+        };
         candidates.extend((0..path.cells.len()).filter(allowed).map(|cell| {
             let (depth, bs) = path.settings(cell);
             let measured = path.cells[cell].sound();

@@ -247,6 +247,7 @@ mod tests {
             soaker_ns_per_byte: None,
             failed: false,
             cached: false,
+            from_device: false,
             wave_ns: None,
             spent_ns,
         }

@@ -19,6 +19,8 @@ pub struct Observation {
     pub failed: bool,
     /// Whether it read what the page cache held when it began, so that it is no advice.
     pub cached: bool,
+    /// Whether the device moved what it read or wrote, as its own counter says.
+    pub from_device: bool,
     /// Time between the waves that its requests completed in, where they came in time.
     pub wave_ns: Option<u64>,
     /// What it took of the budget.
@@ -38,6 +40,7 @@ impl From<&Record> for Observation {
             soaker_ns_per_byte: record.cpu.soaker.as_ref().map(|soaker| soaker.lost_ns as f64 / bytes),
             failed: !record.errors.is_empty(),
             cached: workload.rw.direction().is_some_and(measured_memory),
+            from_device: policy::is_from_device(record.device_share()),
             wave_ns: halfpower_analyse::waves(record).filter(|waves| waves.regular).map(|waves| waves.period_ns),
             spent_ns: record.spent_ns,
         }

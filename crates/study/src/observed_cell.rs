@@ -58,6 +58,8 @@ pub(crate) struct ObservedCell {
     pub failed: bool,
     /// The page cache held it: it is on no advice.
     pub cached: bool,
+    /// Of a plain run it is not known that the device moved the bytes.
+    pub unwitnessed: bool,
     /// What its plain runs took of the budget.
     pub spent_ns: u64,
 }

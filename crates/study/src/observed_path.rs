@@ -195,6 +195,7 @@ impl ObservedPath {
         cell.spent_ns += seen.spent_ns;
         cell.failed |= seen.failed;
         cell.cached |= seen.cached;
+        cell.unwitnessed |= !seen.from_device;
         self.failures += u32::from(seen.failed || seen.mbps <= 0.0);
         if seen.mbps > 0.0 {
             cell.rate.add(seen.mbps);

@@ -31,6 +31,7 @@ fn observe_of(run: Run, mbps: f64) -> Observation {
         soaker_ns_per_byte: (run.pass == Pass::Soaker).then_some(7000.0 / run.workload.bs.0 as f64 + 0.05),
         failed: false,
         cached: false,
+        from_device: false,
         wave_ns: None,
         spent_ns: run.runtime.0 + 5_000_000,
     }

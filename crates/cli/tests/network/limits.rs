@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{TRIES, WITHIN, lab, rates};
+use crate::{TRIES, WITHIN, lab_alone, rates};
 
 /// The JSON documents in what the lab printed, each on lines of its own.
 fn documents(text: &str) -> Vec<Value> {
@@ -30,7 +30,7 @@ fn named(found: &[Vec<(String, String)>], code: &str, words: &str) {
 fn gives(script: &str, wanted: &[f64]) {
     let mut best = vec![0.0; wanted.len()];
     for _ in 0..TRIES {
-        let Some(text) = lab(script) else { return };
+        let Some(text) = lab_alone(script) else { return };
         let rates = rates(&text);
         assert_eq!(rates.len(), wanted.len(), "{text}");
         println!("{rates:?} of {wanted:?} MB/s");
@@ -59,7 +59,7 @@ fn a_disk_of_30_megabytes_a_second_gives_them() {
 fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
                   --iodepth 2,4,8 --budget 30s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
     named(&found, "far-disk-limit", "the far end's disk loop");
@@ -75,7 +75,7 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
                   $HP run $share --size 16MiB --rw $rw --bs 16k --iodepth 1 --runtime 4s; done; done; done";
     let mut nearest = [f64::INFINITY; 4];
     for _ in 0..TRIES {
-        let Some(text) = lab(script) else { return };
+        let Some(text) = lab_alone(script) else { return };
         let took: Vec<f64> = rates(&text).iter().map(|rate| BLOCK / rate / 1e3).collect();
         let Some((shorter, longer)) = took.split_at_checked(4) else { panic!("{text}") };
         assert_eq!(longer.len(), 4, "{text}");
@@ -96,7 +96,7 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
 fn the_round_trip_is_what_stops_both_directions_over_it() {
     let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k --iodepth 1,2 \
                   --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
     named(&found, "window", "the network's round trip: 32 KiB in flight over 10");
@@ -116,7 +116,7 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
          --iodepth 1 --budget 40s --experiments sequential --output ${{share%%:*}}.study --json; done",
         ROUND_TRIP * 1e3
     );
-    let Some(text) = lab(&script) else { return };
+    let Some(text) = lab_alone(&script) else { return };
     let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
     // Durable writes are measured in one cell, at the peak.
     let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
@@ -136,7 +136,7 @@ fn a_window_below_the_requests_is_what_stops_both_directions() {
     let script = "window 131072; delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 256KiB,1MiB \
                   --iodepth 4,8 --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
     for left in (0..TRIES).rev() {
-        let Some(text) = lab(script) else { return };
+        let Some(text) = lab_alone(script) else { return };
         let found: Vec<_> = documents(&text).iter().map(stops).collect();
         assert_eq!(found.len(), 2, "{text}");
         let is_named = |(code, words): &(String, String)| code == "window" && words.contains("TCP's window lets");
@@ -152,7 +152,7 @@ fn a_window_below_the_requests_is_what_stops_both_directions() {
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
     let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
                   --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     let found: Vec<_> = documents(&text).iter().map(stops).collect();
     assert_eq!(found.len(), 2, "{text}");
     named(&found, "far-processors", "far end's");
@@ -167,7 +167,7 @@ fn a_busy_server_gives_what_its_processor_has_left() {
                   --bs 256k --iodepth 8 --ramp-time 1s --runtime 3s --far-end \"$WITNESS\" --json 2>/dev/null; done; done";
     let mut nearest = [f64::INFINITY; 4];
     for _ in 0..TRIES {
-        let Some(text) = lab(script) else { return };
+        let Some(text) = lab_alone(script) else { return };
         let share_of_expected = |run: &Value| {
             let request_us = run["far_end"]["processes_us"].as_f64()?;
             Some(run["mbps"].as_f64()? / (LEFT * run["bs_bytes"].as_f64()? / request_us))

@@ -7,6 +7,7 @@ mod ways;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{PoisonError, RwLock};
 
 /// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
@@ -19,6 +20,21 @@ const WITHIN: f64 = 0.03;
 fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");
+}
+
+/// Of those who measure each has the processors alone; those who only look at what happens share them with each other.
+static PROCESSORS: RwLock<()> = RwLock::new(());
+
+/// What `script` prints in a lab that has the processors alone, so that its rates are its own; otherwise like [`lab`].
+fn lab_alone(script: &str) -> Option<String> {
+    let _alone = PROCESSORS.write().unwrap_or_else(PoisonError::into_inner);
+    lab(script)
+}
+
+/// What `script` prints in a lab with others like it beside; otherwise like [`lab`].
+fn lab_beside(script: &str) -> Option<String> {
+    let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
+    lab(script)
 }
 
 /// What `script` prints in the lab, with its errors; `None` where the lab cannot be had.
@@ -70,7 +86,7 @@ fn over_a_wire(megabits: f64) {
     let wanted = megabits / 8.0 * PAYLOAD;
     let mut best = [0.0; 4];
     for _ in 0..TRIES {
-        let Some(text) = lab(&script) else { return };
+        let Some(text) = lab_alone(&script) else { return };
         let rates = rates(&text);
         assert_eq!(rates.len(), best.len(), "{text}");
         println!("{rates:?} of {wanted:.1} MB/s");

@@ -1,6 +1,6 @@
 //! Looks at what goes over the wire to Samba where messages are to be signed or encrypted, and what is said where they cannot.
 
-use crate::lab;
+use crate::lab_alone;
 
 /// Runs a command and prints in which forms messages of SMB were on the wire meanwhile: reads and writes plain or signed, and
 /// encrypted messages. Messages are looked at where a segment begins, and the few of a layout count for nothing.
@@ -36,7 +36,7 @@ print(said.stdout, said.stderr)
 
 /// A script that has `look SEALING COMMAND...` defined.
 fn looking(script: &str) -> Option<String> {
-    lab(&format!("cat >look.py <<'PYTHON'\n{LOOK}\nPYTHON\nlook() {{ python3 look.py \"$@\"; }}\n{script}"))
+    lab_alone(&format!("cat >look.py <<'PYTHON'\n{LOOK}\nPYTHON\nlook() {{ python3 look.py \"$@\"; }}\n{script}"))
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn what_samba_does_not_offer_is_refused_in_a_sentence() {
                   $HP run $SMB --size 16MiB --sealing signed --runtime 1s; echo \"code $?\"\n\
                   server stop; server start 'server smb encrypt=required'\n\
                   $HP run $SMB --size 16MiB --sealing signed; echo \"code $?\"";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     let codes: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("code ")).collect();
     assert_eq!(codes, ["2", "0", "2", "2", "0", "2"], "{text}");
     assert_eq!(text.matches("--sealing encrypted: the server offers no encryption").count(), 2, "{text}");
@@ -76,7 +76,7 @@ fn what_samba_does_not_offer_is_refused_in_a_sentence() {
 fn the_experiment_says_what_sealing_costs_at_both_ends() {
     let script = "$HP study $SMB --size 64MiB --budget 90s --experiments network --far-end \"$WITNESS\" --output s.study; \
                   echo \"code $?\"; $HP report s.study --full; $HP report s.study --json";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     assert!(text.contains("code 0") && !text.contains("cost is not known"), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for what in ["Signed reads have", "Encrypted reads have", "Signed writes have", "Encrypted writes have"] {

@@ -1,6 +1,6 @@
 //! Measures a share of Samba by three ways: at the server past it, through it from the server itself, and over the wire.
 
-use crate::lab;
+use crate::lab_alone;
 
 #[test]
 #[ignore = "long: a server, a wire and a disk of its own"]
@@ -12,7 +12,7 @@ fn a_witness_measures_its_own_ends_ways_and_the_wire_is_the_slowest() {
                   $HP run $SLOW_SMB --size 64MiB --rw read --bs 1MiB --iodepth 8 --runtime 2s --way $way --far-end \"$WITNESS\"; done\n\
                   $HP study $SLOW_SMB --size 64MiB --budget 100s --experiments network --far-end \"$WITNESS\" --output s.study >/dev/null; \
                   echo \"code $?\"; $HP report s.study --json; ls -A /mnt/slow; grep -c lab-secret s.study *.html";
-    let Some(text) = lab(script) else { return };
+    let Some(text) = lab_alone(script) else { return };
     let rates = crate::rates(&text);
     assert_eq!(rates.len(), 3, "{text}");
     let wire = 12.5 * crate::PAYLOAD;
