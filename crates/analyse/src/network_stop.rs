@@ -9,9 +9,9 @@ use crate::{CellFinding, LevelId};
 const NEAR_CLIENT: f64 = 0.2;
 /// How far a rate may lie from what is in flight over the round trip to be explained by that.
 const NEAR_WINDOW: f64 = 0.1;
-/// How far below TCP's window over the round trip it may be: TCP is asked at the run's end, when nothing fills the window any
-/// more.
-const BELOW_TCP_WINDOW: f64 = 0.25;
+/// How far below TCP's window over the round trip it may be: the window is a mean of looks, and with busy processors the ways
+/// take longer than the shortest.
+const BELOW_TCP_WINDOW: f64 = 0.15;
 
 /// The cell gives about what our client gives against a server in memory, over loopback: server and network could bring
 /// little more.

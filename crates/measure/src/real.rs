@@ -29,6 +29,7 @@ mod share_admits;
 mod share_lanes;
 mod share_target;
 mod target;
+mod tcp_watch;
 mod verification;
 mod write_cache;
 

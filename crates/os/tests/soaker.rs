@@ -18,7 +18,7 @@ const QUIET: f64 = 0.005;
 const WINDOW: Duration = Duration::from_millis(500);
 /// Windows that count for each share; their median is judged.
 const WINDOWS: usize = 5;
-const TRIES: usize = 40;
+const TRIES: usize = 60;
 const SHARE_VARIABLE: &str = "HALFPOWER_TEST_BURN";
 
 /// Not a test of its own, but the other process of the test below: burns the share of one core that the environment

@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub struct Tcp {
     /// Connections.
     pub connections: u64,
-    /// Time until what was sent is acknowledged, smoothed by the kernel, at the end; their mean.
+    /// Time until what was sent is acknowledged, smoothed by the kernel; their mean, over the run.
     pub round_trip_ns: u64,
     /// The shortest of them all in the last minutes; 0 where the kernel has none.
     pub least_round_trip_ns: u64,
-    /// Bytes that this end may have in flight before congestion control waits, at the end; their sum.
+    /// Bytes that this end may have in flight before congestion control waits, on the average over the run; their sum.
     pub congestion_window_bytes: u64,
-    /// Bytes that the server takes ahead, at the end; their sum, `None` where the kernel does not tell.
+    /// Bytes that the server takes ahead, on the average over the run; their sum, `None` where the kernel does not tell.
     pub peer_window_bytes: Option<u64>,
-    /// Bytes that this end takes ahead, at the end; their sum.
+    /// Bytes that this end takes ahead, on the average over the run; their sum.
     pub own_window_bytes: u64,
     /// Bytes sent, without headers of TCP.
     pub sent_bytes: u64,

@@ -28,7 +28,10 @@ print("ready", flush=True)
 
 
 def told():
-    milliseconds, rate = map(float, sys.stdin.readline().split())
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit()  # The lab is over.
+    milliseconds, rate = map(float, line.split())
     return milliseconds / 2e3, rate
 
 

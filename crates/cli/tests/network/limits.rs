@@ -49,8 +49,8 @@ fn gives(script: &str, wanted: &[f64]) {
 #[ignore = "long: a server, a wire and a disk of its own"]
 fn a_disk_of_30_megabytes_a_second_gives_them() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do \
-                  $HP run $share --size 256MiB --rw read --bs 1MiB --iodepth 4 --ramp-time 3s --runtime 4s\n\
-                  $HP run $share --size 64MiB --rw write --cache none --bs 1MiB --iodepth 4 --ramp-time 1s --runtime 4s; done";
+                  $HP run $share --size 256MiB --rw read --bs 1MiB --iodepth 4 --ramp-time 3s --runtime 6s\n\
+                  $HP run $share --size 64MiB --rw write --cache none --bs 1MiB --iodepth 4 --ramp-time 1s --runtime 6s; done";
     gives(script, &[30.0; 4]);
 }
 

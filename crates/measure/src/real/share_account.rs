@@ -1,38 +1,46 @@
 //! Adds what TCP did to the account of a run on a share.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use halfpower_os::tcp::{self, TcpInfo};
 use halfpower_record::Tcp;
 
 use super::account::MachineAccount;
+use super::tcp_watch::TcpWatch;
 use crate::MeasureError;
 use crate::target_backend::{Account, Spent};
 
 /// The machine's account, within what the kernel tells of the run's connections.
 pub(super) struct ShareAccount {
     machine: MachineAccount,
-    connections: Vec<OwnedFd>,
+    connections: Arc<Vec<OwnedFd>>,
     begun: Vec<Option<TcpInfo>>,
+    watch: Option<TcpWatch>,
 }
 
 impl ShareAccount {
     pub fn new(machine: MachineAccount, connections: Vec<OwnedFd>) -> Self {
         let begun = Vec::with_capacity(connections.len());
-        Self { machine, connections, begun }
+        Self { machine, connections: Arc::new(connections), begun, watch: None }
     }
 }
 
 impl Account for ShareAccount {
     fn begin(&mut self) -> Result<(), MeasureError> {
         self.begun = look(&self.connections);
+        self.watch = TcpWatch::begin(&self.connections);
         self.machine.begin()
     }
 
     fn end(&mut self) -> Spent {
         let spent = self.machine.end();
-        let each: Vec<(TcpInfo, TcpInfo)> =
-            self.begun.iter().zip(look(&self.connections)).filter_map(|(then, now)| Some(((*then)?, now?))).collect();
+        let held = self.watch.take().map(TcpWatch::end).unwrap_or_default();
+        let now = look(&self.connections).into_iter().enumerate();
+        let over_the_run =
+            |(at, now): (usize, Option<TcpInfo>)| now.map(|now| held.get(at).map_or(now, |held| held.within(now)));
+        let both = self.begun.iter().zip(now.map(over_the_run));
+        let each: Vec<(TcpInfo, TcpInfo)> = both.filter_map(|(then, now)| Some(((*then)?, now?))).collect();
         Spent { tcp: (!each.is_empty()).then(|| Box::new(between(&each))), ..spent }
     }
 }

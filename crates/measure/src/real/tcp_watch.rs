@@ -1,0 +1,137 @@
+//! Looks at a run's connections while it goes on: at its end nothing fills their windows any more.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use halfpower_os::tcp::{self, TcpInfo};
+
+/// Time between two looks: some of the shortest runs see several, and all of them cost a run about a ten thousandth.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// A thread that looks at connections until it is asked what it saw.
+pub(super) struct TcpWatch {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Held>>,
+}
+
+/// Sums of what a connection told in many looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Held {
+    looks: u64,
+    round_trip_ns: u64,
+    congestion_window_bytes: u64,
+    peer_window_bytes: u64,
+    own_window_bytes: u64,
+}
+
+impl TcpWatch {
+    /// Begins; `None` where no thread can be had.
+    pub fn begin(connections: &Arc<Vec<OwnedFd>>) -> Option<Self> {
+        let (ends, connections) = (Arc::new(AtomicBool::new(false)), Arc::clone(connections));
+        let asked = Arc::clone(&ends);
+        let watch = move || {
+            let mut held = vec![Held::default(); connections.len()];
+            loop {
+                std::thread::park_timeout(EVERY);
+                if asked.load(Ordering::Acquire) {
+                    return held;
+                }
+                for (held, connection) in held.iter_mut().zip(connections.iter()) {
+                    tcp::look(connection.as_fd()).into_iter().for_each(|info| held.add(&info));
+                }
+            }
+        };
+        let thread = Builder::new().name("hp-tcp-watch".to_string()).spawn(watch).ok()?;
+        Some(Self { ends, thread })
+    }
+
+    /// Ends, with what each connection told, in the order of the connections.
+    pub fn end(self) -> Vec<Held> {
+        self.ends.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+impl Held {
+    fn add(&mut self, info: &TcpInfo) {
+        self.looks += 1;
+        self.round_trip_ns += info.round_trip_ns;
+        self.congestion_window_bytes += info.congestion_window_bytes;
+        self.peer_window_bytes += info.peer_window_bytes.unwrap_or(0);
+        self.own_window_bytes += info.own_window_bytes;
+    }
+
+    /// What the connection tells at the end, with means over the run in place of what it held at its end alone; as it is
+    /// where there was no look before.
+    pub fn within(&self, end: TcpInfo) -> TcpInfo {
+        let mean = |sum: u64, end: u64| sum.checked_div(self.looks).unwrap_or(end);
+        TcpInfo {
+            round_trip_ns: mean(self.round_trip_ns, end.round_trip_ns),
+            congestion_window_bytes: mean(self.congestion_window_bytes, end.congestion_window_bytes),
+            peer_window_bytes: end.peer_window_bytes.map(|bytes| mean(self.peer_window_bytes, bytes)),
+            own_window_bytes: mean(self.own_window_bytes, end.own_window_bytes),
+            ..end
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_holds_is_the_mean_over_the_run_and_counts_are_the_ends() {
+        let end = TcpInfo {
+            round_trip_ns: 50,
+            congestion_window_bytes: 9000,
+            peer_window_bytes: Some(70_000),
+            own_window_bytes: 80_000,
+            sent_bytes: 7,
+            ..TcpInfo::default()
+        };
+        assert_eq!(Held::default().within(end), end, "without a look the end is all that is known");
+        let mut held = Held::default();
+        for (window, round_trip_ns) in [(1000, 20), (3000, 40)] {
+            let peer_window_bytes = Some(window * 2);
+            let (congestion_window_bytes, own_window_bytes) = (window, window * 3);
+            held.add(&TcpInfo { round_trip_ns, congestion_window_bytes, peer_window_bytes, own_window_bytes, ..end });
+        }
+        let within = held.within(end);
+        assert_eq!((within.round_trip_ns, within.congestion_window_bytes), (30, 2000));
+        assert_eq!((within.peer_window_bytes, within.own_window_bytes), (Some(4000), 6000));
+        assert_eq!(within.sent_bytes, 7);
+        let silent = TcpInfo { peer_window_bytes: None, ..end };
+        assert_eq!(held.within(silent).peer_window_bytes, None, "a kernel that does not tell");
+    }
+
+    #[test]
+    fn a_window_that_is_full_while_the_run_goes_on_is_seen_as_such() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let far = listener.accept().unwrap().0;
+        let connections = Arc::new(vec![near.try_clone().unwrap().into()]);
+        let before = tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap();
+        let watch = TcpWatch::begin(&connections).unwrap();
+        // Nobody reads: all that the other side takes ahead fills up.
+        near.set_nonblocking(true).unwrap();
+        while near.write(&[7; 1 << 16]).is_ok() {}
+        // However late the thread has its turn, a look comes.
+        let filled = std::iter::repeat_with(|| {
+            std::thread::sleep(EVERY);
+            tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap()
+        });
+        filled.take(500).find(|bytes| *bytes < before / 4).unwrap();
+        std::thread::sleep(20 * EVERY);
+        let held = watch.end();
+        let within = held[0].within(tcp::look(near.as_fd()).unwrap());
+        assert!(held[0].looks > 0 && within.peer_window_bytes.unwrap() < before, "{held:?} of {before}");
+        drop(far);
+    }
+}
