@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use halfpower_os::tcp::{self, TcpInfo};
 
-/// Time between two looks: some of the shortest runs see several, and all of them cost a run about a ten thousandth.
+/// Time between two looks.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// A thread that looks at connections until it is asked what it saw.
+/// A thread that looks at connections until it is asked what it saw, or nobody will ask.
 pub(super) struct TcpWatch {
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Held>>,
+    thread: Option<JoinHandle<Vec<Held>>>,
 }
 
 /// Sums of what a connection told in many looks.
@@ -45,14 +45,26 @@ impl TcpWatch {
             }
         };
         let thread = Builder::new().name("hp-tcp-watch".to_string()).spawn(watch).ok()?;
-        Some(Self { ends, thread })
+        Some(Self { ends, thread: Some(thread) })
     }
 
     /// Ends, with what each connection told, in the order of the connections.
-    pub fn end(self) -> Vec<Held> {
+    pub fn end(mut self) -> Vec<Held> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Vec<Held> {
+        let Some(thread) = self.thread.take() else { return Vec::new() };
         self.ends.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().unwrap_or_default()
+        thread.thread().unpark();
+        thread.join().unwrap_or_default()
+    }
+}
+
+/// A run that goes wrong is not asked: its connections are let go all the same.
+impl Drop for TcpWatch {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -109,6 +121,13 @@ mod tests {
         assert_eq!(within.sent_bytes, 7);
         let silent = TcpInfo { peer_window_bytes: None, ..end };
         assert_eq!(held.within(silent).peer_window_bytes, None, "a kernel that does not tell");
+    }
+
+    #[test]
+    fn a_watch_that_is_not_asked_lets_its_connections_go() {
+        let connections = Arc::new(Vec::new());
+        drop(TcpWatch::begin(&connections).unwrap());
+        assert_eq!(Arc::strong_count(&connections), 1);
     }
 
     #[test]
