@@ -18,12 +18,22 @@ fn stops(document: &Value) -> Vec<(String, String)> {
     stops.iter().map(|stop| (word(&stop["stopped_by"]["code"]), word(&stop["text"]))).collect()
 }
 
-/// Both directions of all studies are stopped by this, and say so.
-#[track_caller]
-fn named(found: &[Vec<(String, String)>], code: &str, words: &str) {
-    let stops: Vec<_> = found.iter().flatten().collect();
-    assert_eq!(stops.len(), 2 * found.len(), "{found:?}");
-    assert!(stops.iter().all(|(is, text)| is == code && text.contains(words)), "{code}: {found:?}");
+/// The script's two studies name this limit in both directions.
+///
+/// Where others use the processors, these may be the limit, and are named then: so it is tried a few times. What was named
+/// instead is printed.
+fn names(script: &str, code: &str, words: &str) {
+    let is_named = |(is, text): &(String, String)| is == code && text.contains(words);
+    for _ in 0..TRIES {
+        let Some(text) = lab_alone(script) else { return };
+        let found: Vec<_> = documents(&text).iter().map(stops).collect();
+        assert_eq!(found.len(), 2, "{text}");
+        if found.iter().all(|stops| stops.len() == 2 && stops.iter().all(is_named)) {
+            return;
+        }
+        println!("{code} is not named: {found:?}");
+    }
+    panic!("{code} was never named in both directions of both studies");
 }
 
 /// The best of a few tries is within 3% of what is known, and none is above it.
@@ -59,10 +69,7 @@ fn a_disk_of_30_megabytes_a_second_gives_them() {
 fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
                   --iodepth 2,4,8 --budget 30s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    let Some(text) = lab_alone(script) else { return };
-    let found: Vec<_> = documents(&text).iter().map(stops).collect();
-    assert_eq!(found.len(), 2, "{text}");
-    named(&found, "far-disk-limit", "the far end's disk loop");
+    names(script, "far-disk-limit", "the far end's disk loop");
 }
 
 /// What a request takes besides is known from a shorter round trip over the same wire: processors that sleep for
@@ -96,10 +103,7 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
 fn the_round_trip_is_what_stops_both_directions_over_it() {
     let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k --iodepth 1,2 \
                   --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
-    let Some(text) = lab_alone(script) else { return };
-    let found: Vec<_> = documents(&text).iter().map(stops).collect();
-    assert_eq!(found.len(), 2, "{text}");
-    named(&found, "window", "the network's round trip: 32 KiB in flight over 10");
+    names(script, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
 /// One request at a time takes the round trip and then its bytes over the rate: half of the rate is reached where both take as
@@ -116,17 +120,22 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
          --iodepth 1 --budget 40s --experiments sequential --output ${{share%%:*}}.study --json; done",
         ROUND_TRIP * 1e3
     );
-    let Some(text) = lab_alone(&script) else { return };
-    let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
-    // Durable writes are measured in one cell, at the peak.
-    let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
-    assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
-    for curve in curves {
-        let (n_half, half) = (curve["n_half_bytes"].as_f64().unwrap(), curve["half_power_bs_bytes"].as_u64());
-        println!("half power from {n_half:.0} bytes on, of {}", RATE * ROUND_TRIP);
-        assert!(NEAR.contains(&(n_half / (RATE * ROUND_TRIP))), "{curve}");
-        assert_eq!(half, Some(128 << 10), "{curve}");
+    for _ in 0..TRIES {
+        let Some(text) = lab_alone(&script) else { return };
+        let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
+        // Durable writes are measured in one cell, at the peak.
+        let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
+        assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
+        let half = |curve: &Value| Some((curve["n_half_bytes"].as_f64()?, curve["half_power_bs_bytes"].as_u64()?));
+        let halves: Vec<_> = curves.iter().filter_map(half).collect();
+        println!("half power from {halves:.0?} bytes on, of {}", RATE * ROUND_TRIP);
+        if halves.len() == 4
+            && halves.iter().all(|(n, bs)| NEAR.contains(&(n / (RATE * ROUND_TRIP))) && *bs == 128 << 10)
+        {
+            return;
+        }
     }
+    panic!("half power was never where it is known to be");
 }
 
 /// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
@@ -135,36 +144,25 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
 fn a_window_below_the_requests_is_what_stops_both_directions() {
     let script = "window 131072; delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 256KiB,1MiB \
                   --iodepth 4,8 --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
-    for left in (0..TRIES).rev() {
-        let Some(text) = lab_alone(script) else { return };
-        let found: Vec<_> = documents(&text).iter().map(stops).collect();
-        assert_eq!(found.len(), 2, "{text}");
-        let is_named = |(code, words): &(String, String)| code == "window" && words.contains("TCP's window lets");
-        if left == 0 || found.iter().flatten().all(is_named) {
-            return named(&found, "window", "TCP's window lets");
-        }
-        println!("measured again: {found:?}");
-    }
+    names(script, "window", "TCP's window lets");
 }
 
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
-    let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
+    let script = "pinned 90; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 8,16 \
                   --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    let Some(text) = lab_alone(script) else { return };
-    let found: Vec<_> = documents(&text).iter().map(stops).collect();
-    assert_eq!(found.len(), 2, "{text}");
-    named(&found, "far-processors", "far end's");
+    names(script, "far-processors", "far end's");
 }
 
-/// What the server's requests cost is not known beforehand; what its processor has left for them is.
+/// What the server's requests cost is not known beforehand; what its processor has left for them is. The far end's account
+/// begins with the ramp and the rate after it, so there is none: what a request costs changes from second to second.
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_busy_server_gives_what_its_processor_has_left() {
     const LEFT: f64 = 0.2;
     let script = "pinned 80; for share in $SMB $NFS; do for rw in read write; do $HP run $share --size 256MiB --rw $rw \
-                  --bs 256k --iodepth 8 --ramp-time 1s --runtime 3s --far-end \"$WITNESS\" --json 2>/dev/null; done; done";
+                  --bs 256k --iodepth 8 --runtime 5s --far-end \"$WITNESS\" --json 2>/dev/null; done; done";
     let mut nearest = [f64::INFINITY; 4];
     for _ in 0..TRIES {
         let Some(text) = lab_alone(script) else { return };
