@@ -150,7 +150,7 @@ fn a_window_below_the_requests_is_what_stops_both_directions() {
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
-    let script = "pinned 90; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 8,16 \
+    let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 8,16 \
                   --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
     names(script, "far-processors", "far end's");
 }
