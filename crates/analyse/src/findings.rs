@@ -38,6 +38,8 @@ pub struct Curve {
     pub half_power_bs_bytes: u64,
     /// Whether the next smaller block size of the axis was measured too and stays below half.
     pub half_power_bracketed: bool,
+    /// Whether every larger block size measured reaches half of the peak too: without it there is no size *from which on*.
+    pub half_power_holds: bool,
     /// n1/2 = a/b of the fit time = a + b x size: the block size at which half of a request's time is overhead.
     pub n_half_bytes: Option<f64>,
     /// Its interval's lower end.

@@ -54,6 +54,8 @@ fn curve(
     let half = peak.mbps.value / 2.0 * (1.0 - ROUNDING);
     let reaching = on_curve.iter().filter(|cell| cell.mbps.value >= half).map(|cell| cell.bs_bytes);
     let half_power_bs_bytes = reaching.min().expect("the peak reaches half of itself");
+    let falls_below = |cell: &&CellFinding| cell.bs_bytes > half_power_bs_bytes && cell.mbps.value < half;
+    let half_power_holds = !on_curve.iter().any(falls_below);
     let line = depth_line(regimes, iodepth);
     let interval = resampled_n_half(regimes, iodepth).or_else(|| line.and_then(|line| line.ratio_interval()));
     let repeated = any_usable && peak.run_mbps.len() > 1;
@@ -69,6 +71,7 @@ fn curve(
         half_power_bs_bytes,
         half_power_bracketed: next_smaller(question, half_power_bs_bytes)
             .is_some_and(|smaller| on_curve.iter().any(|cell| cell.bs_bytes == smaller)),
+        half_power_holds,
         n_half_bytes: line.and_then(|line| line.ratio()),
         n_half_low_bytes: interval.map(|(low, _)| low),
         n_half_high_bytes: interval.map(|(_, high)| high),

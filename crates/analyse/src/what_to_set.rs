@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::bottleneck::JudgedStudy;
 use crate::policy::{NEAR_BEST, database_bs};
-use crate::{Advice, CellFinding, CellSettings, Curve, Headline, Sureness};
+use crate::{Advice, CellFinding, CellSettings, Curve, Headline, PathSettings, Sureness};
 
 /// Smaller blocks are nobody's who moves much.
 const LEAST_BULK_BS_BYTES: u64 = 64 << 10;
@@ -76,8 +76,8 @@ pub struct UseRate {
 /// Where half power lies at one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HalfPowerSize {
-    /// Which way the bytes go.
-    pub rw: Direction,
+    /// Of which path.
+    pub path: PathSettings,
     /// Depth asked for.
     pub iodepth: u32,
     /// Smallest block size measured that reaches half of the peak of this depth.
@@ -174,7 +174,8 @@ fn rate(cell: &CellFinding, cells: &[&CellFinding]) -> Option<UseRate> {
     })
 }
 
-/// Half power of the fastest reads' path (of the writes' where nothing was read), at their depth and at the least.
+/// Half power of the fastest reads' path (of the writes' where nothing was read), at their depth and at the least; not of a
+/// depth whose larger blocks give less than half again.
 fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -> Vec<HalfPowerSize> {
     let Some(cell) = headlines.first().map(|headline| headline.cell) else { return Vec::new() };
     let on_path = |curve: &&Curve| (curve.pattern, curve.rw, curve.cache) == (cell.pattern, cell.rw, cell.cache);
@@ -184,10 +185,11 @@ fn half_power(cells: &[CellFinding], headlines: &[Headline], curves: &[Curve]) -
     };
     let told = curves.iter().filter(on_path).filter(|curve| sizes(curve.iodepth) >= FEWEST_SIZES);
     let least = told.clone().map(|curve| curve.iodepth).min();
-    let shown = told.filter(|curve| curve.iodepth == cell.iodepth || Some(curve.iodepth) == least);
+    let shown =
+        told.filter(|curve| curve.half_power_holds && (curve.iodepth == cell.iodepth || Some(curve.iodepth) == least));
     let mut sizes: Vec<HalfPowerSize> = shown
         .map(|curve| HalfPowerSize {
-            rw: curve.rw,
+            path: cell.path(),
             iodepth: curve.iodepth,
             bs_bytes: curve.half_power_bs_bytes,
             bracketed: curve.half_power_bracketed,

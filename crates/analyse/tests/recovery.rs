@@ -72,6 +72,7 @@ fn half_power_sizes_are_exactly_those_computed() {
             let half = halfpower_model::half_power_bs(&disk, &question.bs, curve.iodepth).unwrap();
             assert_eq!(Bytes(curve.half_power_bs_bytes), half, "{constants}, {} deep", curve.iodepth);
             assert_eq!(curve.half_power_bracketed, half > question.bs[0]);
+            assert!(curve.half_power_holds, "{constants}, {} deep", curve.iodepth);
             // Where a ceiling leaves fewer than two sizes, nothing tells n1/2.
             if let Some(n_half) = curve.n_half_bytes {
                 near("n half", n_half, halfpower_model::n_half_bytes(&disk), 0.005);
@@ -80,6 +81,25 @@ fn half_power_sizes_are_exactly_those_computed() {
         let alone = findings.curves.iter().find(|curve| curve.iodepth == 1).unwrap();
         assert!(alone.n_half_bytes.is_some() && alone.n_half_low_bytes.is_some(), "{constants}");
     }
+}
+
+/// One slow run of large blocks does not make a path that gives half from a size on.
+#[test]
+fn half_power_holds_where_no_larger_block_gives_less() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=500MB/s"), &question);
+    let analysed =
+        |records: &[Record]| analyse(&question, &Environment::default(), records, &MeasuredCeilings::default());
+    let told = |found: &Findings| found.summary.what_to_set.half_power.len();
+    let before = analysed(&records);
+    let largest = question.bs.iter().max().unwrap().0;
+    let slow = |record: &&mut Record| record.run.workload.bs.0 == largest / 2 && record.run.workload.iodepth == 1;
+    records.iter_mut().filter(slow).for_each(|record| record.elapsed_ns *= 4);
+    let after = analysed(&records);
+    for curve in &after.curves {
+        assert_eq!(curve.half_power_holds, curve.iodepth != 1, "{curve:?}");
+    }
+    assert_eq!((told(&before), told(&after)), (1, 0), "the first screen tells it of depth 1 alone, then of none");
 }
 
 #[test]

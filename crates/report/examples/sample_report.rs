@@ -179,6 +179,7 @@ fn curve(cells: &[&CellFinding], way: &Way) -> Curve {
         peak_bs_bytes: best.bs_bytes,
         half_power_bs_bytes: cells[half].bs_bytes,
         half_power_bracketed: half > 0,
+        half_power_holds: cells[half..].iter().all(|c| c.mbps.value * 2.0 >= best.mbps.value),
         n_half_bytes: (best.iodepth == 1).then_some(n_half),
         n_half_low_bytes: (best.iodepth == 1).then_some(n_half * 0.96),
         n_half_high_bytes: (best.iodepth == 1).then_some(n_half * 1.04),

@@ -271,9 +271,12 @@ fn half_power(chart: &PathChart, curve: &Curve) -> Markup {
     html! {
         @if chart.sizes.first().is_some_and(|first| curve.half_power_bs_bytes >= *first) {
             div.half style={ "top:" (percent(y)) } {
-                span { "half power: " (number(half)) " MB/s" span.spare { " from " (from) (or_less) } }
+                span {
+                    "half power: " (number(half)) " MB/s"
+                    @if curve.half_power_holds { span.spare { " from " (from) (or_less) } }
+                }
             }
-            @if curve.half_power_bracketed { div.drop style={ "left:" (percent(x)) ";top:" (percent(y)) } {} }
+            @if curve.half_power_bracketed && curve.half_power_holds { div.drop style={ "left:" (percent(x)) ";top:" (percent(y)) } {} }
         }
     }
 }

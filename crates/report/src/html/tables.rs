@@ -30,8 +30,12 @@ pub fn half_power_and_cost(findings: &Findings) -> Option<Fold> {
     Some(Fold::new("tables", "Tables", "half power, limits, processor cost", body))
 }
 
-/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it.
+/// The smallest block size at half of a curve's peak; an upper bound where no smaller one was measured below it, and nothing
+/// where larger ones give less than half again.
 fn half_power_size(curve: &Curve) -> String {
+    if !curve.half_power_holds {
+        return UNKNOWN.to_string();
+    }
     let bound = if curve.half_power_bracketed { "" } else { "≤ " };
     format!("{bound}{}", size(curve.half_power_bs_bytes as f64))
 }

@@ -186,12 +186,13 @@ fn path_lines(findings: &Findings, intervals: bool, width: usize) -> Vec<String>
         let of = |bound| findings.cost.iter().find(|cost| cost.bound == bound && same_path(cost, curve));
         let (charged, soaker) = (of(Bound::Charged), of(Bound::Soaker));
         let at_most = if curve.half_power_bracketed { "" } else { "<= " };
+        let half_from = || format!("{at_most}{}", size(curve.half_power_bs_bytes as f64));
         let one_core = |cost: &Cost| full(cost.core_saturates_iops, cost.core_saturates_mbps[1]);
         vec![
             format!("  {}", path_words(curve.pattern, curve.cache, curve.rw)),
             number(curve.peak_mbps),
             format!("{} x {}", size(curve.peak_bs_bytes as f64), curve.iodepth),
-            format!("{at_most}{}", size(curve.half_power_bs_bytes as f64)),
+            if curve.half_power_holds { half_from() } else { "-".to_string() },
             bill(charged),
             bill(soaker),
             charged.or(soaker).map_or(String::new(), one_core),

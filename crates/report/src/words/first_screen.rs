@@ -10,7 +10,7 @@ use halfpower_spec::{Bytes, Cache, Pattern};
 use halfpower_text::{cache_word, format};
 
 use super::bottleneck::{busy, of_its_level};
-use super::{far_end, issuing, levels, network};
+use super::{far_end, issuing, levels, network, settings};
 
 /// A path as the first column of a row: `random read`, `seq. write buffered`.
 pub(crate) fn row_name(cell: &CellSettings) -> String {
@@ -316,14 +316,16 @@ pub(crate) fn advice(advice: &UseAdvice, is_share: bool) -> [String; 3] {
     [of, settings, measured.or_else(knee).unwrap_or_else(|| "rate not known".to_string())]
 }
 
-/// Where half power lies: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep`; nothing where it is not known.
+/// Where half power lies, and of which path: `half the peak from 16 KiB at 16 deep, 512 KiB at 1 deep (random direct read)`;
+/// nothing where it is not known.
 pub(crate) fn half_power(sizes: &[HalfPowerSize]) -> Option<String> {
     let one = |size: &HalfPowerSize| {
         let or_less = if size.bracketed { "" } else { " or less" };
         format!("{}{or_less} at {} deep", format::size(size.bs_bytes as f64), size.iodepth)
     };
     let told: Vec<String> = sizes.iter().map(one).collect();
-    (!told.is_empty()).then(|| format!("half the peak from {}", told.join(", ")))
+    let path = settings::path(sizes.first()?.path);
+    Some(format!("half the peak from {} ({path})", told.join(", ")))
 }
 
 #[cfg(test)]
@@ -355,13 +357,17 @@ mod tests {
     #[test]
     fn half_power_is_said_at_each_depth() {
         let at = |iodepth, bs_bytes, bracketed| HalfPowerSize {
-            rw: halfpower_spec::Direction::Read,
+            path: halfpower_analyse::PathSettings {
+                pattern: Pattern::Random,
+                rw: halfpower_spec::Direction::Read,
+                cache: Cache::Device,
+            },
             iodepth,
             bs_bytes,
             bracketed,
         };
         let sizes = [at(16, 16 << 10, true), at(1, 512 << 10, false)];
-        let text = "half the peak from 16 KiB at 16 deep, 512 KiB or less at 1 deep";
+        let text = "half the peak from 16 KiB at 16 deep, 512 KiB or less at 1 deep (random direct read)";
         assert_eq!(half_power(&sizes).as_deref(), Some(text));
         assert_eq!(half_power(&[]), None);
     }

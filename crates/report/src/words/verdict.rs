@@ -39,10 +39,11 @@ fn fastest(headline: &Headline, findings: &Findings) -> String {
     let same = |curve: &&halfpower_analyse::Curve| {
         (curve.pattern, curve.rw, curve.cache, curve.iodepth) == (cell.pattern, *rw, cell.cache, cell.iodepth)
     };
-    let half = findings.curves.iter().find(same).map_or(String::new(), |curve| {
-        let or_less = if curve.half_power_bracketed { "" } else { " or less" };
-        format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
-    });
+    let half =
+        findings.curves.iter().find(same).filter(|curve| curve.half_power_holds).map_or(String::new(), |curve| {
+            let or_less = if curve.half_power_bracketed { "" } else { " or less" };
+            format!(", half of it from {}{or_less}", format::size(curve.half_power_bs_bytes as f64))
+        });
     let is_unsteady = peak(&findings.cells, *rw).is_some_and(|cell| !cell.steady);
     let unsteady = if is_unsteady { ", but not steadily" } else { "" };
     let (pattern, cache, settings) = (cell.pattern, cache_word(cell.cache), size_and_depth(cell));

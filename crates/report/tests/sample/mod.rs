@@ -141,6 +141,7 @@ fn curve((pattern, rw, cache): Way, iodepth: u32, sizes: &[u64]) -> Curve {
         peak_bs_bytes,
         half_power_bs_bytes: sizes[half],
         half_power_bracketed: half > 0 && cache == Cache::Device,
+        half_power_holds: true,
         n_half_bytes: Some(60_000.0),
         n_half_low_bytes: Some(58_000.0),
         n_half_high_bytes: Some(62_000.0),
