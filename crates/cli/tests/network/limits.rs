@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{TRIES, WITHIN, lab_alone, rates};
+use crate::{WITHIN, gives, rates, tried};
 
 /// The JSON documents in what the lab printed, each on lines of its own.
 fn documents(text: &str) -> Vec<Value> {
@@ -18,41 +18,15 @@ fn stops(document: &Value) -> Vec<(String, String)> {
     stops.iter().map(|stop| (word(&stop["stopped_by"]["code"]), word(&stop["text"]))).collect()
 }
 
-/// The script's two studies name this limit in both directions.
-///
-/// Where others use the processors, these may be the limit, and are named then: so it is tried a few times. What was named
-/// instead is printed.
+/// The script's two studies name this limit in both directions. What was named instead is printed.
 fn names(script: &str, code: &str, words: &str) {
     let is_named = |(is, text): &(String, String)| is == code && text.contains(words);
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(script) else { return };
-        let found: Vec<_> = documents(&text).iter().map(stops).collect();
+    tried(script, |text| {
+        let found: Vec<_> = documents(text).iter().map(stops).collect();
         assert_eq!(found.len(), 2, "{text}");
-        if found.iter().all(|stops| stops.len() == 2 && stops.iter().all(is_named)) {
-            return;
-        }
-        println!("{code} is not named: {found:?}");
-    }
-    panic!("{code} was never named in both directions of both studies");
-}
-
-/// The best of a few tries is within 3% of what is known, and none is above it.
-fn gives(script: &str, wanted: &[f64]) {
-    let mut best = vec![0.0; wanted.len()];
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(script) else { return };
-        let rates = rates(&text);
-        assert_eq!(rates.len(), wanted.len(), "{text}");
-        println!("{rates:?} of {wanted:?} MB/s");
-        for ((best, rate), wanted) in best.iter_mut().zip(&rates).zip(wanted) {
-            assert!(rate / wanted <= 1.0 + WITHIN, "{rates:?} of {wanted:?} MB/s\n{text}");
-            *best = rate.max(*best);
-        }
-        if best.iter().zip(wanted).all(|(best, wanted)| best / wanted >= 1.0 - WITHIN) {
-            return;
-        }
-    }
-    panic!("{best:?} instead of {wanted:?} MB/s at best");
+        println!("{found:?}");
+        found.iter().all(|stops| stops.len() == 2 && stops.iter().all(is_named))
+    });
 }
 
 #[test]
@@ -81,9 +55,8 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
     let script = "for long in 5 10; do delay $long; for share in $FAR_SMB $FAR_NFS; do for rw in read write; do \
                   $HP run $share --size 16MiB --rw $rw --bs 16k --iodepth 1 --runtime 4s; done; done; done";
     let mut nearest = [f64::INFINITY; 4];
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(script) else { return };
-        let took: Vec<f64> = rates(&text).iter().map(|rate| BLOCK / rate / 1e3).collect();
+    tried(script, |text| {
+        let took: Vec<f64> = rates(text).iter().map(|rate| BLOCK / rate / 1e3).collect();
         let Some((shorter, longer)) = took.split_at_checked(4) else { panic!("{text}") };
         assert_eq!(longer.len(), 4, "{text}");
         println!("a request takes {shorter:.2?} ms over 5 ms, {longer:.2?} ms over 10 ms");
@@ -91,11 +64,8 @@ fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
             assert!(*shorter >= 5.0 && *longer >= 10.0, "faster than the wire: {text}");
             *nearest = f64::min(*nearest, (longer / (shorter + 5.0) - 1.0).abs());
         }
-        if nearest.iter().all(|off| *off <= WITHIN) {
-            return;
-        }
-    }
-    panic!("{nearest:?} off what is known at best");
+        nearest.iter().all(|off| *off <= WITHIN)
+    });
 }
 
 #[test]
@@ -120,22 +90,16 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
          --iodepth 1 --budget 40s --experiments sequential --output ${{share%%:*}}.study --json; done",
         ROUND_TRIP * 1e3
     );
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(&script) else { return };
-        let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
+    tried(&script, |text| {
+        let all = documents(text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
         // Durable writes are measured in one cell, at the peak.
         let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
         assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
         let half = |curve: &Value| Some((curve["n_half_bytes"].as_f64()?, curve["half_power_bs_bytes"].as_u64()?));
         let halves: Vec<_> = curves.iter().filter_map(half).collect();
         println!("half power from {halves:.0?} bytes on, of {}", RATE * ROUND_TRIP);
-        if halves.len() == 4
-            && halves.iter().all(|(n, bs)| NEAR.contains(&(n / (RATE * ROUND_TRIP))) && *bs == 128 << 10)
-        {
-            return;
-        }
-    }
-    panic!("half power was never where it is known to be");
+        halves.len() == 4 && halves.iter().all(|(n, bs)| NEAR.contains(&(n / (RATE * ROUND_TRIP))) && *bs == 128 << 10)
+    });
 }
 
 /// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
@@ -150,7 +114,7 @@ fn a_window_below_the_requests_is_what_stops_both_directions() {
 #[test]
 #[ignore = "long: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
-    let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 8,16 \
+    let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
                   --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
     names(script, "far-processors", "far end's");
 }
@@ -164,21 +128,17 @@ fn a_busy_server_gives_what_its_processor_has_left() {
     let script = "pinned 80; for share in $SMB $NFS; do for rw in read write; do $HP run $share --size 256MiB --rw $rw \
                   --bs 256k --iodepth 8 --runtime 5s --far-end \"$WITNESS\" --json 2>/dev/null; done; done";
     let mut nearest = [f64::INFINITY; 4];
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(script) else { return };
+    tried(script, |text| {
         let share_of_expected = |run: &Value| {
             let request_us = run["far_end"]["processes_us"].as_f64()?;
             Some(run["mbps"].as_f64()? / (LEFT * run["bs_bytes"].as_f64()? / request_us))
         };
-        let found: Vec<f64> = documents(&text).iter().filter_map(share_of_expected).collect();
+        let found: Vec<f64> = documents(text).iter().filter_map(share_of_expected).collect();
         assert_eq!(found.len(), nearest.len(), "{text}");
         println!("{found:?} of what is left");
         for (nearest, found) in nearest.iter_mut().zip(&found) {
             *nearest = nearest.min((found - 1.0).abs());
         }
-        if nearest.iter().all(|off| *off <= WITHIN) {
-            return;
-        }
-    }
-    panic!("off by {nearest:?} at best");
+        nearest.iter().all(|off| *off <= WITHIN)
+    });
 }

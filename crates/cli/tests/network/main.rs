@@ -31,6 +31,19 @@ fn lab_alone(script: &str) -> Option<String> {
     lab(script)
 }
 
+/// Runs `script` alone until what it prints is good, a few times at most.
+///
+/// Whoever else uses the processors makes a run slower, or is the limit himself: one good try tells what the path gives.
+fn tried(script: &str, mut is_good: impl FnMut(&str) -> bool) {
+    for _ in 0..TRIES {
+        let Some(text) = lab_alone(script) else { return };
+        if is_good(&text) {
+            return;
+        }
+    }
+    panic!("not once in {TRIES} tries");
+}
+
 /// What `script` prints in a lab with others like it beside; otherwise like [`lab`].
 fn lab_beside(script: &str) -> Option<String> {
     let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
@@ -74,29 +87,28 @@ fn rates(text: &str) -> Vec<f64> {
     text.lines().filter_map(line).collect()
 }
 
+/// The best of a few tries is within 3% of the rates in MB/s that are known, and none is above them.
+fn gives(script: &str, wanted: &[f64]) {
+    let mut best = vec![0.0; wanted.len()];
+    tried(script, |text| {
+        let rates = rates(text);
+        assert_eq!(rates.len(), wanted.len(), "{text}");
+        println!("{rates:.4?} of {wanted:.4?} MB/s");
+        for ((best, rate), wanted) in best.iter_mut().zip(&rates).zip(wanted) {
+            assert!(rate / wanted <= 1.0 + WITHIN, "{rates:?} of {wanted:?} MB/s\n{text}");
+            *best = rate.max(*best);
+        }
+        best.iter().zip(wanted).all(|(best, wanted)| best / wanted >= 1.0 - WITHIN)
+    });
+}
+
 /// Reads and durable writes of both shares over a wire of so many Mbit/s.
-///
-/// Whoever else uses the processors makes a run slower and never faster: no run gives more than the wire has, and the best
-/// of a few gives it.
 fn over_a_wire(megabits: f64) {
     let script = format!(
         "wire {megabits}mbit; for share in $SMB $NFS; do for how in 'read device' 'write none'; do set -- $how; \
          $HP run $share --size 64MiB --rw $1 --cache $2 --bs 1MiB --iodepth 8 --runtime 3s; done; done"
     );
-    let wanted = megabits / 8.0 * PAYLOAD;
-    let mut best = [0.0; 4];
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(&script) else { return };
-        let rates = rates(&text);
-        assert_eq!(rates.len(), best.len(), "{text}");
-        println!("{rates:?} of {wanted:.1} MB/s");
-        assert!(rates.iter().all(|rate| rate / wanted <= 1.0 + WITHIN), "{rates:?} of {wanted:.1} MB/s\n{text}");
-        best.iter_mut().zip(&rates).for_each(|(best, rate)| *best = rate.max(*best));
-        if best.iter().all(|rate| rate / wanted >= 1.0 - WITHIN) {
-            return;
-        }
-    }
-    panic!("{best:?} instead of {wanted:.1} MB/s at best");
+    gives(&script, &[megabits / 8.0 * PAYLOAD; 4]);
 }
 
 #[test]
