@@ -155,9 +155,8 @@ fn cells() -> Vec<CellFinding> {
     let mut cells = Vec::new();
     for way in &WAYS {
         for depth in [1, 2, 4, 8, 16, 32] {
-            let sizes = (12..=20).map(|power| 1 << power);
             let falls = |bs: u64| (way.cache, way.rw) == (Cache::Both, Direction::Write) && bs >= 1 << 18;
-            cells.extend(sizes.filter(|bs| way.measured(*bs, depth)).map(|bs| {
+            cells.extend((12..=20).map(|power| 1 << power).filter(|bs| way.measured(*bs, depth)).map(|bs| {
                 let cell = cell(way, bs, depth);
                 if falls(bs) { falling(cell) } else { cell }
             }));
