@@ -112,20 +112,25 @@ fn intervals_of_derived_values_cover_the_truth() {
     }
 }
 
-/// The table of `docs/method/validation.md`: `HALFPOWER_TRIALS=4000 cargo test --release -p halfpower-analyse --test behaviour coverage -- --ignored --nocapture`.
-#[test]
-#[ignore = "long: prints the table of docs/method/validation.md"]
-fn table() {
-    let trials = std::env::var("HALFPOWER_TRIALS").map_or(1000, |trials| trials.parse().unwrap());
-    println!("{trials} trials, binomial margin ±{:.1}%", margin(trials));
-    for correlation in CORRELATIONS {
-        for runs in [3, 5] {
-            let (share, reach) = covered(correlation, runs, trials);
-            println!("| cell | {correlation} | {runs} | {:.1}% | ±{reach:.1}% |", share * 100.0);
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    /// The table of `docs/method/validation.md`: `HALFPOWER_TRIALS=4000 cargo test --release -p halfpower-analyse --test behaviour coverage -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "lab: prints the table of docs/method/validation.md"]
+    fn table() {
+        let trials = std::env::var("HALFPOWER_TRIALS").map_or(1000, |trials| trials.parse().unwrap());
+        println!("{trials} trials, binomial margin ±{:.1}%", margin(trials));
+        for correlation in CORRELATIONS {
+            for runs in [3, 5] {
+                let (share, reach) = covered(correlation, runs, trials);
+                println!("| cell | {correlation} | {runs} | {:.1}% | ±{reach:.1}% |", share * 100.0);
+            }
         }
-    }
-    for repeats in [3, 5] {
-        let shares = derived_covered(repeats, trials).map(|share| format!("{:.1}%", share * 100.0));
-        println!("| n1/2, RAP/PAP, fixed, marginal | {repeats} | {shares:?} |");
+        for repeats in [3, 5] {
+            let shares = derived_covered(repeats, trials).map(|share| format!("{:.1}%", share * 100.0));
+            println!("| n1/2, RAP/PAP, fixed, marginal | {repeats} | {shares:?} |");
+        }
     }
 }

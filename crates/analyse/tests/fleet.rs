@@ -99,18 +99,6 @@ fn alike_hosts_are_seldom_named() {
 }
 
 #[test]
-#[ignore = "long: a thousand studies of each size"]
-fn alike_hosts_are_seldom_named_long() {
-    for (hosts, runs, trials) in [(4, 16, 1000), (64, 12, 1000), (1024, 10, 300)] {
-        for (what, noise) in NOISES {
-            let alarms = false_alarms(hosts, runs, noise, trials);
-            println!("| {hosts} | {what} | {alarms} of {trials} |");
-            assert!(alarms <= most(trials), "{hosts} hosts, {what}: {alarms} of {trials}");
-        }
-    }
-}
-
-#[test]
 fn few_runs_name_nobody_and_say_so() {
     let found = fleet(places(4), &records(4, 4, &BTreeMap::from([(1, 0.3)]), NOISES[0].1, 1));
     assert_eq!((named(&found), found.can_tell), (vec![], false));
@@ -171,4 +159,21 @@ fn the_map_of_many_runs_stays_small() {
     let found = fleet(places(8), &records(8, 400, &BTreeMap::new(), NOISES[0].1, 1));
     assert!(found.map.len() <= 128 && found.map.len() >= 64, "{}", found.map.len());
     assert_eq!((found.runs, found.map[0].percent_of_peers.len()), (400, 8));
+}
+
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: a thousand studies of each size"]
+    fn alike_hosts_are_seldom_named() {
+        for (hosts, runs, trials) in [(4, 16, 1000), (64, 12, 1000), (1024, 10, 300)] {
+            for (what, noise) in NOISES {
+                let alarms = false_alarms(hosts, runs, noise, trials);
+                println!("| {hosts} | {what} | {alarms} of {trials} |");
+                assert!(alarms <= most(trials), "{hosts} hosts, {what}: {alarms} of {trials}");
+            }
+        }
+    }
 }

@@ -160,16 +160,21 @@ fn a_cell_is_what_most_of_its_runs_are() {
     assert!(none.cells.iter().all(|cell| cell.steady && cell.within_5_percent && cell.run_mbps.len() == 3));
 }
 
-#[test]
-#[ignore = "long: prints the table of docs/method/validation.md"]
-fn table() {
-    let runs = std::env::var("HALFPOWER_RUNS").map_or(100, |runs| runs.parse().unwrap());
-    for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
-        for correlation in ["0", "0.5", "0.8"] {
-            let noise = format!("{jitter},correlation={correlation}");
-            println!("{noise}\n  steady  {:?}", alarms(&noise, runs));
-            for (name, speed) in [("halves", halves as fn(f64) -> f64), ("ramp", ramp), ("burst", burst)] {
-                println!("  {name}  {:?}", caught(&noise, runs / 5, &speed));
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: prints the table of docs/method/validation.md"]
+    fn table() {
+        let runs = std::env::var("HALFPOWER_RUNS").map_or(100, |runs| runs.parse().unwrap());
+        for jitter in ["jitter=0", "jitter=10%", "jitter=30%"] {
+            for correlation in ["0", "0.5", "0.8"] {
+                let noise = format!("{jitter},correlation={correlation}");
+                println!("{noise}\n  steady  {:?}", alarms(&noise, runs));
+                for (name, speed) in [("halves", halves as fn(f64) -> f64), ("ramp", ramp), ("burst", burst)] {
+                    println!("  {name}  {:?}", caught(&noise, runs / 5, &speed));
+                }
             }
         }
     }

@@ -99,19 +99,6 @@ fn a_certain_difference_has_to_be_of_use_too() {
     }
 }
 
-/// `HALFPOWER_PAIRS=1000 cargo test -p halfpower --test behaviour pairs -- --ignored --nocapture`: the figures of
-/// `docs/method/validation.md`.
-#[test]
-#[ignore = "long: three studies for each of many pairs"]
-fn of_many_pairs() {
-    let pairs = std::env::var("HALFPOWER_PAIRS").map_or(200, |pairs| pairs.parse().unwrap());
-    let (mistaken, found) = rates(pairs);
-    println!(
-        "of {pairs} pairs of one system {mistaken} are called different; of {pairs} slower ones {found} are found"
-    );
-    assert!(20 * mistaken <= pairs && 20 * found >= 19 * pairs);
-}
-
 fn said(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (text(&output.stdout), text(&output.stderr))
@@ -368,4 +355,22 @@ fn bad_input_gets_one_clear_sentence() {
         assert!(err.contains(expected) && out.is_empty() && !err.contains("panicked"), "{words:?}: {err}");
     }
     assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), before);
+}
+
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    /// `HALFPOWER_PAIRS=1000 cargo test -p halfpower --test behaviour pairs -- --ignored --nocapture`: the figures of
+    /// `docs/method/validation.md`.
+    #[test]
+    #[ignore = "lab: three studies for each of many pairs"]
+    fn of_many_pairs() {
+        let pairs = std::env::var("HALFPOWER_PAIRS").map_or(200, |pairs| pairs.parse().unwrap());
+        let (mistaken, found) = rates(pairs);
+        println!(
+            "of {pairs} pairs of one system {mistaken} are called different; of {pairs} slower ones {found} are found"
+        );
+        assert!(20 * mistaken <= pairs && 20 * found >= 19 * pairs);
+    }
 }

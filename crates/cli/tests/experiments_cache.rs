@@ -161,12 +161,6 @@ fn they_run_on_a_real_folder() {
     run_on_a_real_folder("20ms", &["--size", "64MiB", "--repeats", "2", "--budget", "20s"]);
 }
 
-#[test]
-#[ignore = "long: the same in windows that a disk needs"]
-fn they_run_on_a_real_folder_at_length() {
-    run_on_a_real_folder("100ms", &["--size", "64MiB", "--repeats", "2", "--budget", "40s"]);
-}
-
 fn run_on_a_real_folder(runtime: &str, more: &[&str]) {
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = folder.path().to_str().unwrap();
@@ -191,4 +185,15 @@ fn run_on_a_real_folder(runtime: &str, more: &[&str]) {
     let terms = rows(&findings, "buffered_cost", &[("rw", "write".into())]);
     assert_eq!(terms.len(), 1, "{terms:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what was laid out is removed");
+}
+
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: the same in windows that a disk needs"]
+    fn they_run_on_a_real_folder_at_length() {
+        run_on_a_real_folder("100ms", &["--size", "64MiB", "--repeats", "2", "--budget", "40s"]);
+    }
 }

@@ -146,18 +146,23 @@ fn look_for_what_is_left(here: &Path, processes: &[u32]) {
     }
 }
 
-#[test]
-#[ignore = "long: starts and kills whole studies"]
-fn kills_lose_no_record_and_leave_nothing() {
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(number("HALFPOWER_KILL_SEED", 1)));
-    let mut tally = Tally::default();
-    let wanted = number("HALFPOWER_KILLS", KILLS);
-    while tally.kills.values().sum::<u32>() < wanted {
-        let kills = dice.random_range(1..=8);
-        kill_one_study(kills, &mut tally, &mut dice);
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: starts and kills whole studies"]
+    fn kills_lose_no_record_and_leave_nothing() {
+        let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(number("HALFPOWER_KILL_SEED", 1)));
+        let mut tally = Tally::default();
+        let wanted = number("HALFPOWER_KILLS", KILLS);
+        while tally.kills.values().sum::<u32>() < wanted {
+            let kills = dice.random_range(1..=8);
+            kill_one_study(kills, &mut tally, &mut dice);
+        }
+        println!(
+            "killed: {:?}; ended before the kill: {}; records committed by killed processes: {}; lost: 0; left behind: 0",
+            tally.kills, tally.too_late, tally.records_acknowledged
+        );
     }
-    println!(
-        "killed: {:?}; ended before the kill: {}; records committed by killed processes: {}; lost: 0; left behind: 0",
-        tally.kills, tally.too_late, tally.records_acknowledged
-    );
 }

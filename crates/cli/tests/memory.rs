@@ -23,41 +23,6 @@ fn rows(json: &str) -> Vec<Value> {
 }
 
 #[test]
-#[ignore = "long: measures all of the memory's kernels at full length"]
-fn every_kernel_is_printed_and_nothing_else() {
-    let folder = TempDir::new().unwrap();
-    let printed = halfpower(folder.path(), &["memory", ".", "--threads", "2", "--repeats", "2", "--json"]);
-    let whole: Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(whole.as_object().unwrap().keys().collect::<Vec<_>>(), ["memory"]);
-    let rows = rows(&printed);
-    for row in &rows {
-        let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["high", "kernel", "low", "mbps", "threads"]);
-        let [low, mbps, high] = ["low", "mbps", "high"].map(|key| row[key].as_f64().unwrap());
-        assert!(mbps > 0.0 && low <= mbps && mbps <= high, "{row}");
-    }
-    let found: Vec<(&str, u64)> =
-        rows.iter().map(|row| (row["kernel"].as_str().unwrap(), row["threads"].as_u64().unwrap())).collect();
-    let streams = cfg!(target_arch = "x86_64");
-    let kernels = Kernel::ALL.iter().filter(|kernel| match kernel {
-        Kernel::Null => false,
-        Kernel::WriteStream | Kernel::CopyStream => streams,
-        _ => true,
-    });
-    let expected: Vec<(&str, u64)> = kernels.flat_map(|kernel| [(kernel.word(), 1), (kernel.word(), 2)]).collect();
-    assert_eq!(found, expected);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a file was left behind");
-}
-
-#[test]
-#[ignore = "long: measures all of the memory's kernels at full length"]
-fn one_thread_is_one_thread() {
-    let folder = TempDir::new().unwrap();
-    let printed = halfpower(folder.path(), &["memory", "--threads", "1", "--repeats", "1", "--json"]);
-    assert!(rows(&printed).iter().all(|row| row["threads"] == 1), "{printed}");
-}
-
-#[test]
 fn the_commands_of_its_plan_are_runs_of_the_kernels() {
     let folder = TempDir::new().unwrap();
     let plan = halfpower(
@@ -204,4 +169,44 @@ fn known_memory_is_found_again_and_told() {
     halfpower(folder.path(), &["report", "study.halfpower", "--html", "study.html"]);
     let page = std::fs::read_to_string(folder.path().join("study.html")).unwrap();
     crate::page::golden(&page, "memory", "memory");
+}
+
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: measures all of the memory's kernels at full length"]
+    fn every_kernel_is_printed_and_nothing_else() {
+        let folder = TempDir::new().unwrap();
+        let printed = halfpower(folder.path(), &["memory", ".", "--threads", "2", "--repeats", "2", "--json"]);
+        let whole: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(whole.as_object().unwrap().keys().collect::<Vec<_>>(), ["memory"]);
+        let rows = rows(&printed);
+        for row in &rows {
+            let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["high", "kernel", "low", "mbps", "threads"]);
+            let [low, mbps, high] = ["low", "mbps", "high"].map(|key| row[key].as_f64().unwrap());
+            assert!(mbps > 0.0 && low <= mbps && mbps <= high, "{row}");
+        }
+        let found: Vec<(&str, u64)> =
+            rows.iter().map(|row| (row["kernel"].as_str().unwrap(), row["threads"].as_u64().unwrap())).collect();
+        let streams = cfg!(target_arch = "x86_64");
+        let kernels = Kernel::ALL.iter().filter(|kernel| match kernel {
+            Kernel::Null => false,
+            Kernel::WriteStream | Kernel::CopyStream => streams,
+            _ => true,
+        });
+        let expected: Vec<(&str, u64)> = kernels.flat_map(|kernel| [(kernel.word(), 1), (kernel.word(), 2)]).collect();
+        assert_eq!(found, expected);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a file was left behind");
+    }
+
+    #[test]
+    #[ignore = "lab: measures all of the memory's kernels at full length"]
+    fn one_thread_is_one_thread() {
+        let folder = TempDir::new().unwrap();
+        let printed = halfpower(folder.path(), &["memory", "--threads", "1", "--repeats", "1", "--json"]);
+        assert!(rows(&printed).iter().all(|row| row["threads"] == 1), "{printed}");
+    }
 }

@@ -61,7 +61,7 @@ fn first_answer(text: &str) -> (Vec<&str>, Vec<Vec<&str>>) {
 }
 
 #[test]
-#[ignore = "long: other programs read it"]
+#[ignore = "gate: other programs read it"]
 fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
     let (folder, findings) = studied();
     let Some(python) = python("duckdb") else { return };
@@ -93,7 +93,7 @@ fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
 }
 
 #[test]
-#[ignore = "long: other programs read it"]
+#[ignore = "gate: other programs read it"]
 fn the_notebook_reads_the_csv_and_the_study_file() {
     let Some(python) = python("pandas, matplotlib") else { return };
     let (folder, findings) = studied();
@@ -105,7 +105,7 @@ fn the_notebook_reads_the_csv_and_the_study_file() {
 }
 
 #[test]
-#[ignore = "long: other programs read it"]
+#[ignore = "gate: other programs read it"]
 fn fio_plot_draws_every_kind_of_chart_from_our_json() {
     let Some(python) = python("fio_plot") else { return };
     let (folder, _) = studied();

@@ -251,7 +251,7 @@ fn told(case: &Case) -> String {
 }
 
 #[test]
-#[ignore = "long: mounts file systems and loop devices as root"]
+#[ignore = "gate: mounts file systems and loop devices as root"]
 fn what_a_user_sees_of_each_fault_is_known() {
     let needs = CASES.iter().flat_map(|case| case.needs).chain(&["losetup", "unshare"]);
     let mut missing: Vec<&str> = needs.copied().filter(|program| !is_had(program)).collect();

@@ -115,7 +115,7 @@ fn measures(server: &Server, program: &Path) {
 }
 
 #[test]
-#[ignore = "long: a server of S3 is started"]
+#[ignore = "gate: a server of S3 is started"]
 fn a_server_of_others_is_measured_and_verified() {
     let Some(server) = Server::start(false) else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_halfpower"));
@@ -129,7 +129,7 @@ fn a_server_of_others_is_measured_and_verified() {
 }
 
 #[test]
-#[ignore = "long: a server of S3 is started"]
+#[ignore = "gate: a server of S3 is started"]
 fn a_server_of_others_is_measured_over_tls() {
     let Some(program) = named("HALFPOWER_S3", "cargo build -p halfpower --features s3") else { return };
     let Some(server) = Server::start(true) else { return };

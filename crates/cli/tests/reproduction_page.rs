@@ -70,7 +70,7 @@ fn said(words: &[String]) -> String {
 }
 
 #[test]
-#[ignore = "long: studies of all machines with all experiments"]
+#[ignore = "gate: studies of all machines with all experiments"]
 fn what_the_page_quotes_is_what_the_program_says() {
     let page = page();
     let (commands, rows) = (commands(&page), rows(&page));

@@ -84,7 +84,7 @@ print('documents:', seen)
 ";
 
 #[test]
-#[ignore = "long: other programs read it"]
+#[ignore = "gate: other programs read it"]
 fn what_is_printed_keeps_to_the_schemas() {
     let python = std::env::var_os("HALFPOWER_PYTHON").unwrap_or_else(|| "python3".into());
     let import = Command::new(&python).args(["-c", "import jsonschema"]).output();

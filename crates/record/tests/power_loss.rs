@@ -19,7 +19,7 @@ use halfpower_record::{Record, StudyFile};
 const SECTOR: usize = 512;
 /// Records of the study whose power is cut.
 const FEW_RECORDS: u32 = 3;
-/// The same in the long lane.
+/// The same in the laboratory.
 const MANY_RECORDS: u32 = 30;
 /// Tells the child how many.
 const COUNT: &str = "HALFPOWER_TEST_COUNT";
@@ -265,10 +265,15 @@ fn a_cut_of_the_power_loses_no_record() {
     cut(FEW_RECORDS, 3);
 }
 
-#[test]
-#[ignore = "long: many records, and many images of each step"]
-fn a_cut_of_the_power_loses_no_record_long() {
-    if let Some(images) = cut(MANY_RECORDS, 12) {
-        println!("{images} images of a study of {MANY_RECORDS} records, 0 lost");
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: many records, and many images of each step"]
+    fn a_cut_of_the_power_loses_no_record() {
+        if let Some(images) = cut(MANY_RECORDS, 12) {
+            println!("{images} images of a study of {MANY_RECORDS} records, 0 lost");
+        }
     }
 }

@@ -191,7 +191,7 @@ fn marks_match(figure: &Value, comparison: &Comparison, findings: [&Findings; 2]
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn both_studies_are_drawn_at_any_width_light_and_dark() {
     let Some(chromium) = Chromium::find() else { return };
     let studies = studies();
@@ -223,7 +223,7 @@ fn both_studies_are_drawn_at_any_width_light_and_dark() {
 
 /// Three studies: a line for each in every chart of throughput, and three marks for each study beside the baseline.
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn several_studies_are_drawn_at_any_width_light_and_dark() {
     let Some(chromium) = Chromium::find() else { return };
     let (comparisons, page) = page_of_three();

@@ -137,7 +137,7 @@ fn look(chromium: &Chromium, page: &str, width: u32, dark: bool) -> Value {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn the_answer_lies_on_one_screen_and_its_buttons_work() {
     let Some(chromium) = Chromium::find() else { return };
     let (study, records) = quiet_study();
@@ -162,7 +162,7 @@ fn the_answer_lies_on_one_screen_and_its_buttons_work() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn links_and_addresses_open_their_sections_and_nothing_overflows() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -196,7 +196,7 @@ fn many_experiments(study: StudyFindings) -> StudyFindings {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn a_print_has_ten_pages_at_most() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();

@@ -274,7 +274,7 @@ fn crossings(cells: &[&CellFinding], level: f64) -> u64 {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn every_chart_draws_its_marks_at_any_width() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -311,7 +311,7 @@ fn over_time() -> Picture {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn the_words_along_a_picture_do_not_overlap() {
     let Some(chromium) = Chromium::find() else { return };
     let (experiment, ran) = (Experiment::Buffered, true);
@@ -333,7 +333,7 @@ fn the_words_along_a_picture_do_not_overlap() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn hover_table_files_and_depths_show_the_right_cells() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -358,7 +358,7 @@ fn hover_table_files_and_depths_show_the_right_cells() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn the_keyboard_walks_pins_and_zooms() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -373,7 +373,7 @@ fn the_keyboard_walks_pins_and_zooms() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn print_is_light_and_two_charts_wide_whatever_the_window_was() {
     let Some(chromium) = Chromium::find() else { return };
     let (findings, records) = sample();
@@ -383,7 +383,7 @@ fn print_is_light_and_two_charts_wide_whatever_the_window_was() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn axe_finds_nothing_serious() {
     let Some(chromium) = Chromium::find() else { return };
     let Some(axe) = std::env::var_os("HALFPOWER_AXE") else {
@@ -405,7 +405,7 @@ fn axe_finds_nothing_serious() {
 }
 
 #[test]
-#[ignore = "long: a browser draws the page"]
+#[ignore = "gate: a browser draws the page"]
 fn a_page_of_nothing_and_of_one_idle_cell_has_no_error() {
     let Some(chromium) = Chromium::find() else { return };
     let told = look(&chromium, &page(&nothing(), &[]), 1400, false);

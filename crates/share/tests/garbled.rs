@@ -244,20 +244,25 @@ fn s3_survives_garbled_answers() {
     survive(ShareProtocol::S3, 300);
 }
 
-#[test]
-#[ignore = "long: 34,000 messages"]
-fn s3_survives_many_garbled_answers() {
-    survive(ShareProtocol::S3, 34_000);
-}
+/// What the laboratory runs.
+mod lab {
+    use super::*;
 
-#[test]
-#[ignore = "long: 34,000 messages"]
-fn smb_survives_many_garbled_answers() {
-    survive(ShareProtocol::Smb, 34_000);
-}
+    #[test]
+    #[ignore = "lab: 34,000 messages"]
+    fn s3_survives_many_garbled_answers() {
+        survive(ShareProtocol::S3, 34_000);
+    }
 
-#[test]
-#[ignore = "long: 34,000 messages"]
-fn nfs_survives_many_garbled_answers() {
-    survive(ShareProtocol::Nfs, 34_000);
+    #[test]
+    #[ignore = "lab: 34,000 messages"]
+    fn smb_survives_many_garbled_answers() {
+        survive(ShareProtocol::Smb, 34_000);
+    }
+
+    #[test]
+    #[ignore = "lab: 34,000 messages"]
+    fn nfs_survives_many_garbled_answers() {
+        survive(ShareProtocol::Nfs, 34_000);
+    }
 }

@@ -187,8 +187,13 @@ fn no_command_line_makes_it_stumble() {
     feed(3000);
 }
 
-#[test]
-#[ignore = "long: as many cases as HALFPOWER_FUZZ_CASES says"]
-fn no_command_line_makes_it_stumble_long() {
-    feed(std::env::var("HALFPOWER_FUZZ_CASES").map_or(20_000, |cases| cases.parse().unwrap()));
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: as many cases as HALFPOWER_FUZZ_CASES says"]
+    fn no_command_line_makes_it_stumble() {
+        feed(std::env::var("HALFPOWER_FUZZ_CASES").map_or(20_000, |cases| cases.parse().unwrap()));
+    }
 }

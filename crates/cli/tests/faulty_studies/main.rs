@@ -140,8 +140,13 @@ fn two_hundred_studies_with_faults_keep_their_promises() {
     tally.assert_all_kinds();
 }
 
-#[test]
-#[ignore = "long: ten thousand studies, some minutes"]
-fn ten_thousand_studies_with_faults_keep_their_promises() {
-    try_studies(200..10_200).assert_all_kinds();
+/// What the laboratory runs.
+mod lab {
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: ten thousand studies, some minutes"]
+    fn ten_thousand_studies_with_faults_keep_their_promises() {
+        try_studies(200..10_200).assert_all_kinds();
+    }
 }

@@ -1,20 +1,13 @@
 //! Measures shares of Samba and NFS-Ganesha at the other end of a wire of known rate, and brings faults about there.
 
-mod faults;
-mod limits;
-mod sealing;
-mod ways;
+mod functional;
+mod lab;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{PoisonError, RwLock};
 
-/// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
-const PAYLOAD: f64 = 1448.0 / 1514.0;
-/// Times that runs are made at most.
-const TRIES: usize = 5;
-/// How far a rate may be off.
-const WITHIN: f64 = 0.03;
+use serde_json::Value;
 
 /// Says what is left out and why; a failure where nothing may be left out.
 fn skip(what: &str) {
@@ -29,19 +22,6 @@ static PROCESSORS: RwLock<()> = RwLock::new(());
 fn lab_alone(script: &str) -> Option<String> {
     let _alone = PROCESSORS.write().unwrap_or_else(PoisonError::into_inner);
     lab(script)
-}
-
-/// Runs `script` alone until what it prints is good, a few times at most.
-///
-/// Whoever else uses the processors makes a run slower, or is the limit himself: one good try tells what the path gives.
-fn tried(script: &str, mut is_good: impl FnMut(&str) -> bool) {
-    for _ in 0..TRIES {
-        let Some(text) = lab_alone(script) else { return };
-        if is_good(&text) {
-            return;
-        }
-    }
-    panic!("not once in {TRIES} tries");
 }
 
 /// What `script` prints in a lab with others like it beside; otherwise like [`lab`].
@@ -78,6 +58,13 @@ fn lab(script: &str) -> Option<String> {
     Some(text)
 }
 
+/// The JSON documents in what the lab printed, each on lines of its own.
+fn documents(text: &str) -> Vec<Value> {
+    let text = format!("\n{text}");
+    let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
+    text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
+}
+
 /// The throughputs in MB/s that runs printed.
 fn rates(text: &str) -> Vec<f64> {
     let line = |line: &str| -> Option<f64> {
@@ -85,40 +72,4 @@ fn rates(text: &str) -> Vec<f64> {
         rest.split_whitespace().next()?.replace(',', "").parse().ok()
     };
     text.lines().filter_map(line).collect()
-}
-
-/// The best of a few tries is within 3% of the rates in MB/s that are known, and none is above them.
-fn gives(script: &str, wanted: &[f64]) {
-    let mut best = vec![0.0; wanted.len()];
-    tried(script, |text| {
-        let rates = rates(text);
-        assert_eq!(rates.len(), wanted.len(), "{text}");
-        println!("{rates:.4?} of {wanted:.4?} MB/s");
-        for ((best, rate), wanted) in best.iter_mut().zip(&rates).zip(wanted) {
-            assert!(rate / wanted <= 1.0 + WITHIN, "{rates:?} of {wanted:?} MB/s\n{text}");
-            *best = rate.max(*best);
-        }
-        best.iter().zip(wanted).all(|(best, wanted)| best / wanted >= 1.0 - WITHIN)
-    });
-}
-
-/// Reads and durable writes of both shares over a wire of so many Mbit/s.
-fn over_a_wire(megabits: f64) {
-    let script = format!(
-        "wire {megabits}mbit; for share in $SMB $NFS; do for how in 'read device' 'write none'; do set -- $how; \
-         $HP run $share --size 64MiB --rw $1 --cache $2 --bs 1MiB --iodepth 8 --runtime 3s; done; done"
-    );
-    gives(&script, &[megabits / 8.0 * PAYLOAD; 4]);
-}
-
-#[test]
-#[ignore = "long: a server and a wire of its own"]
-fn a_wire_of_100_megabits_gives_its_payload() {
-    over_a_wire(100.0);
-}
-
-#[test]
-#[ignore = "long: a server and a wire of its own"]
-fn a_wire_of_a_gigabit_gives_its_payload() {
-    over_a_wire(1000.0);
 }

@@ -40,7 +40,7 @@ fn looking(script: &str) -> Option<String> {
 }
 
 #[test]
-#[ignore = "long: a server and a wire of its own"]
+#[ignore = "lab: a server and a wire of its own"]
 fn what_is_to_be_signed_or_encrypted_is_so_on_the_wire() {
     let script = "for sealing in as-asked signed encrypted; do \
                   look $sealing $HP run $SMB --size 4MiB --sealing $sealing --rw write --verify --bs 4k --iodepth 4 --runtime 3s; done";
@@ -52,7 +52,7 @@ fn what_is_to_be_signed_or_encrypted_is_so_on_the_wire() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn what_samba_does_not_offer_is_refused_in_a_sentence() {
     let script = "server stop; server start 'server smb encrypt=off'\n\
                   $HP run $SMB --size 16MiB --sealing encrypted; echo \"code $?\"\n\
@@ -72,7 +72,7 @@ fn what_samba_does_not_offer_is_refused_in_a_sentence() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn the_experiment_says_what_sealing_costs_at_both_ends() {
     let script = "$HP study $SMB --size 64MiB --budget 90s --experiments network --far-end \"$WITNESS\" --output s.study; \
                   echo \"code $?\"; $HP report s.study --full; $HP report s.study --json";

@@ -1,15 +1,18 @@
 //! Checks that `scaling` finds where a shared path takes over: devices on parts of one device, each behind a limit of
 //! its own, and all behind that of the one beneath them.
 
+use halfpower_lab::{Figure, judge};
 use serde_json::Value;
 
-use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, judge, skip};
+use super::{forget_study, right};
+use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
 
 /// What each device holds.
 const PART: u64 = 64 * MIB;
 
 /// Devices behind one shared limit, and a study of them that is under way.
 struct Case {
+    name: &'static str,
     /// What each may read and what all may, in bytes a second.
     each: u64,
     shared: u64,
@@ -20,7 +23,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(name: &str, members: u64, each: u64, shared: u64) -> Result<Self, String> {
+    fn new(name: &'static str, members: u64, each: u64, shared: u64) -> Result<Self, String> {
         let beneath = Loop::new(members * PART)?;
         let devices: Result<Vec<Loop>, String> =
             (0..members).map(|member| Loop::part(&beneath, member * PART, PART)).collect();
@@ -29,7 +32,7 @@ impl Case {
         let mut limits: Vec<Limit> = devices.iter().map(|device| limit(device, each)).collect();
         limits.push(limit(&beneath, shared));
         let throttle = Throttle::new(name, &limits)?;
-        Ok(Self { each, shared, throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
+        Ok(Self { name, each, shared, throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
     }
 
     fn begin(&self) -> Begun {
@@ -38,12 +41,22 @@ impl Case {
         self.throttle.begin(self.folder.path(), &format!("each:{}", names.join(",")), words)
     }
 
-    fn check(&self, findings: &Value) {
+    fn figures(&self) -> Vec<Figure> {
+        let sayings = ["what limits each number of devices", "where the shared path takes over"];
+        sayings.map(|what| Figure::saying(format!("{} devices: {what}", self.name))).to_vec()
+    }
+
+    /// Whether each number of devices is limited by what limits it, and whether the answer says where that changes.
+    fn found(&self, findings: &Value) -> [f64; 2] {
         let section = &findings["experiments"][0];
-        println!("{}", section["answer"].as_str().unwrap());
+        let answer = section["answer"].as_str().unwrap();
+        println!("{answer}");
         let still_scale = self.shared / self.each;
-        let mut seen = 0;
-        for row in findings["scaling"].as_array().unwrap().iter().filter(|row| row["volume_layout"] == "each") {
+        let rows: Vec<&Value> =
+            findings["scaling"].as_array().unwrap().iter().filter(|row| row["volume_layout"] == "each").collect();
+        // Each number of members, sequential and random.
+        let mut are_named = rows.len() == 2 * self.devices.len();
+        for row in rows {
             let n = row["n"].as_u64().unwrap();
             let given = (n * self.each).min(self.shared) as f64 / 1e6;
             let found = row["mbps"].as_f64().unwrap();
@@ -54,24 +67,17 @@ impl Case {
                 row["of_ideal"].as_f64().unwrap(),
                 row["limited_by"]
             );
-            assert_eq!(row["limited_by"], if n <= still_scale { "device" } else { "shared" }, "{n} members");
-            seen += 1;
+            are_named &= row["limited_by"] == if n <= still_scale { "device" } else { "shared" };
         }
-        assert_eq!(seen, 2 * self.devices.len(), "each number of members, sequential and random");
         let says = format!("{still_scale} members still scale");
-        assert!(section["answer"].as_str().unwrap().contains(&says), "{says}");
         let stops = format!("a shared path stops number {}", still_scale + 1);
-        assert!(section["answer"].as_str().unwrap().contains(&stops), "{stops}");
+        [right(are_named), right(answer.contains(&says) && answer.contains(&stops))]
     }
 }
 
 #[test]
-#[ignore = "long: minutes on throttled devices"]
+#[ignore = "lab: minutes on throttled devices"]
 fn the_device_at_which_a_shared_limit_takes_over_is_found() {
-    judge(measure);
-}
-
-fn measure() {
     // The figures of 2000: three disks of 25 MB/s scale, and a path of 87 MB/s stops the fourth. And others.
     let wanted = [("four", 4, 25 * MIB, 87 * MIB), ("three", 3, 20 * MIB, 46 * MIB)];
     let cases: Result<Vec<Case>, String> =
@@ -80,7 +86,10 @@ fn measure() {
         Ok(cases) => cases,
         Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
     };
-    let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
-    let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
-    cases.iter().zip(&found).for_each(|(case, findings)| case.check(findings));
+    judge("devices", cases.iter().flat_map(Case::figures).collect(), || {
+        let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
+        let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
+        cases.iter().for_each(|case| forget_study(case.folder.path()));
+        Some(cases.iter().zip(&found).flat_map(|(case, findings)| case.found(findings)).collect())
+    });
 }

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,8 +11,6 @@ use tempfile::TempDir;
 pub const MIB: u64 = 1 << 20;
 /// Where the controller of the first version of control groups is.
 const VERSION_1: &str = "/sys/fs/cgroup/blkio";
-/// Linux tells times of processes in hundredths of a second.
-const NS_A_TICK: u64 = 10_000_000;
 
 /// A loop device.
 pub struct Loop {
@@ -172,57 +168,4 @@ impl Drop for Throttle {
 pub fn skip(what: &str) {
     assert!(std::env::var_os("HALFPOWER_NO_SKIP").is_none(), "may not be skipped: {what}");
     eprintln!("skipped: {what}");
-}
-
-/// Share of the processors' time above which others may have spoilt a measurement.
-const QUIET: f64 = 0.05;
-
-/// Lets a measurement fail only where the processors were its own: others that had a part of them are named, since
-/// then a wrong figure says nothing of the program. Quiet cannot be installed, so this is no failure anywhere.
-pub fn judge(measure: impl FnOnce()) {
-    let before = Spent::now();
-    let outcome = catch_unwind(AssertUnwindSafe(measure));
-    let others = Spent::now().share_of_others_since(&before);
-    println!("others took {:.1}% of the processors' time", others * 100.0);
-    match outcome {
-        Err(failure) if others <= QUIET => resume_unwind(failure),
-        Err(_) => eprintln!("undecided: others took {:.1}% of the processors' time meanwhile", others * 100.0),
-        Ok(()) => {}
-    }
-}
-
-/// What the processors spent so far, in nanoseconds: all of it, and on this process and its children.
-struct Spent {
-    at: Instant,
-    machine_ns: u64,
-    ours_ns: u64,
-    processors: usize,
-}
-
-impl Spent {
-    fn now() -> Self {
-        let times = halfpower_os::processor::machine();
-        let of_all = times.iter().map(|cpu| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns + cpu.steal_ns);
-        Self { at: Instant::now(), machine_ns: of_all.sum(), ours_ns: of_family_ns(), processors: times.len() }
-    }
-
-    fn share_of_others_since(&self, earlier: &Self) -> f64 {
-        let others_ns = (self.machine_ns - earlier.machine_ns) as f64 - (self.ours_ns - earlier.ours_ns) as f64;
-        others_ns / (self.at.duration_since(earlier.at).as_nanos() as f64 * self.processors as f64)
-    }
-}
-
-/// Processor time of this process, of its children that ended and of those that live.
-fn of_family_ns() -> u64 {
-    let own = std::process::id().to_string();
-    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let ticks = processes.filter_map(|process| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The name before these fields may hold anything but ends with the last bracket: state, parent, ...
-        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-        let ours = process == own || fields[1] == own;
-        let spent = fields[11..15].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum::<u64>();
-        ours.then_some(spent)
-    });
-    ticks.sum::<u64>() * NS_A_TICK
 }

@@ -3,7 +3,7 @@
 use crate::{lab_beside, rates};
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_link_that_is_down_for_five_seconds_costs_these_and_nothing_else() {
     let run = "$HP run $share --size 64MiB --rw read --bs 64k --runtime 8s";
     let script = format!("for share in $SMB $NFS; do (sleep 3; link down; sleep 5; link up) & {run}; wait; done");
@@ -12,7 +12,7 @@ fn a_link_that_is_down_for_five_seconds_costs_these_and_nothing_else() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_server_that_is_killed_ends_a_study_that_goes_on_when_it_is_back() {
     let script = "study() { $HP study $1 --size 64MiB --budget 8s --bs 64k,1MiB --iodepth 1,8 --output $2; echo \"code $?\"; }\n\
                   for kind in smb nfs; do share=$SMB; [ $kind = nfs ] && share=$NFS\n\
@@ -29,7 +29,7 @@ fn a_server_that_is_killed_ends_a_study_that_goes_on_when_it_is_back() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn what_a_server_refuses_is_said_in_a_sentence() {
     let script = "HALFPOWER_SMB_PASSWORD=wrong $HP run $SMB; echo \"code $?\"\n\
                   for share in smb://root@10.77.1.2/nowhere $SMB/nowhere smb://root@10.77.1.2/closed nfs://10.77.1.2/nowhere; do\n\
@@ -51,7 +51,7 @@ fn what_a_server_refuses_is_said_in_a_sentence() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn encrypted_shares_are_verified_and_a_kill_leaves_no_file_on_smb() {
     let script = "$HP run smb://root@10.77.1.2/signed --size 64MiB --rw write --verify --bs 64k --runtime 1s\n\
                   $HP run $SMB --size 64MiB --runtime 60s & sleep 4; ls -A ../data; kill -9 $!; sleep 1; ls -A ../data; echo end";
@@ -61,7 +61,7 @@ fn encrypted_shares_are_verified_and_a_kill_leaves_no_file_on_smb() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_share_that_fills_up_keeps_what_is_laid_out_and_takes_no_more() {
     // The server frees what it deleted when it has closed it: a little later than the run ends.
     let script = "dd if=/dev/zero of=../full/theirs bs=1M count=60 status=none\n\
@@ -75,7 +75,7 @@ fn a_share_that_fills_up_keeps_what_is_laid_out_and_takes_no_more() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_file_that_another_cuts_short_gives_short_reads_and_no_wrong_ones() {
     let script = "for share in $SMB $NFS; do\n\
                   (sleep 3; for file in ../data/.halfpower-*; do truncate -s 16M $file; done) & \n\
@@ -86,7 +86,7 @@ fn a_file_that_another_cuts_short_gives_short_reads_and_no_wrong_ones() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn rights_that_are_lost_are_said_when_the_next_connection_is_made() {
     let script = "chmod 700 ../data; $HP run smb://guest@10.77.1.2/data --size 16MiB; echo \"code $?\"\n\
                   chmod 555 ../data; chown 1:1 ../data; setpriv --reuid 2 --clear-groups $HP run $NFS --size 16MiB; echo \"code $?\"";
@@ -96,7 +96,7 @@ fn rights_that_are_lost_are_said_when_the_next_connection_is_made() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_server_that_requires_signatures_gets_them() {
     let script = "server stop; server start 'server signing=mandatory'\n\
                   $HP run $SMB --size 64MiB --rw write --verify --bs 64k --iodepth 4 --runtime 1s; $HP probe $SMB";
@@ -106,7 +106,7 @@ fn a_server_that_requires_signatures_gets_them() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn what_was_written_is_what_smbclient_reads() {
     // While the file is ours nobody else may open it; a second name keeps it when the first goes.
     let script = "(sleep 3; ln ../data/.halfpower-* ../data/kept) & \n\
@@ -126,7 +126,7 @@ fn what_was_written_is_what_smbclient_reads() {
 }
 
 #[test]
-#[ignore = "long: a server of its own"]
+#[ignore = "lab: a server of its own"]
 fn a_study_with_connections_says_so_in_each_run() {
     let script = "$HP study $SMB --size 64MiB --budget 6s --bs 64k --iodepth 8 --connections 4 --output s.study >/dev/null; echo \"code $?\"\n\
                   $HP export s.study --format json | grep -o '\"connections\": *[0-9]*' | sort | uniq -c";

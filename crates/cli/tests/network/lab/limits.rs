@@ -1,15 +1,10 @@
 //! Sets one limit of known height in the way of a share, and checks the rate, and what is said to stop it.
 
+use halfpower_lab::{Figure, judge};
 use serde_json::Value;
 
-use crate::{WITHIN, gives, rates, tried};
-
-/// The JSON documents in what the lab printed, each on lines of its own.
-fn documents(text: &str) -> Vec<Value> {
-    let text = format!("\n{text}");
-    let from = |at: usize| serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok();
-    text.match_indices("\n{\n").filter_map(|(at, _)| from(at + 1)).collect()
-}
+use super::{SHARES, WITHIN, gives};
+use crate::{documents, lab_alone, rates};
 
 /// What the summaries of studies say of each direction: the code, and the words.
 fn stops(document: &Value) -> Vec<(String, String)> {
@@ -19,67 +14,70 @@ fn stops(document: &Value) -> Vec<(String, String)> {
 }
 
 /// The script's two studies name this limit in both directions. What was named instead is printed.
-fn names(script: &str, code: &str, words: &str) {
+fn names(limit: &str, script: &str, code: &str, words: &str) {
     let is_named = |(is, text): &(String, String)| is == code && text.contains(words);
-    tried(script, |text| {
-        let found: Vec<_> = documents(text).iter().map(stops).collect();
+    let figures = ["SMB", "NFS"].map(|share| Figure::saying(format!("{limit}: a study of {share} names it")));
+    judge("network", figures.to_vec(), || {
+        let text = lab_alone(script)?;
+        let found: Vec<_> = documents(&text).iter().map(stops).collect();
         assert_eq!(found.len(), 2, "{text}");
         println!("{found:?}");
-        found.iter().all(|stops| stops.len() == 2 && stops.iter().all(is_named))
+        let is_right = |stops: &Vec<_>| stops.len() == 2 && stops.iter().all(is_named);
+        Some(found.iter().map(|stops| f64::from(u8::from(is_right(stops)))).collect())
     });
 }
 
 #[test]
-#[ignore = "long: a server, a wire and a disk of its own"]
+#[ignore = "lab: a server, a wire and a disk of its own"]
 fn a_disk_of_30_megabytes_a_second_gives_them() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do \
                   $HP run $share --size 256MiB --rw read --bs 1MiB --iodepth 4 --ramp-time 3s --runtime 6s\n\
                   $HP run $share --size 64MiB --rw write --cache none --bs 1MiB --iodepth 4 --ramp-time 1s --runtime 6s; done";
-    gives(script, &[30.0; 4]);
+    gives("a disk of 30 MB/s", script, SHARES, 30.0);
 }
 
 #[test]
-#[ignore = "long: a server, a wire and a disk of its own"]
+#[ignore = "lab: a server, a wire and a disk of its own"]
 fn a_disk_that_its_group_limits_is_what_stops_both_directions() {
     let script = "disk 30000000; for share in $SLOW_SMB $SLOW_NFS; do $HP study $share --size 256MiB --cache none --bs 1MiB \
                   --iodepth 2,4,8 --budget 30s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    names(script, "far-disk-limit", "the far end's disk loop");
+    names("a disk behind its group's limit", script, "far-disk-limit", "the far end's disk loop");
 }
 
 /// What a request takes besides is known from a shorter round trip over the same wire: processors that sleep for
 /// milliseconds wake up late and work slowly at first, at both ends and whoever asks, so the near wire would not tell it.
 #[test]
-#[ignore = "long: a server and a delay of its own"]
+#[ignore = "lab: a server and a delay of its own"]
 fn a_round_trip_of_10_milliseconds_is_added_to_each_request() {
     const BLOCK: f64 = 16384.0;
     let script = "for long in 5 10; do delay $long; for share in $FAR_SMB $FAR_NFS; do for rw in read write; do \
                   $HP run $share --size 16MiB --rw $rw --bs 16k --iodepth 1 --runtime 4s; done; done; done";
-    let mut nearest = [f64::INFINITY; 4];
-    tried(script, |text| {
-        let took: Vec<f64> = rates(text).iter().map(|rate| BLOCK / rate / 1e3).collect();
+    let figures =
+        SHARES.map(|run| Figure::near(format!("a round trip of 10 ms: {run}, beside 5 ms more"), 1.0, "", WITHIN));
+    judge("network", figures.to_vec(), || {
+        let text = lab_alone(script)?;
+        let took: Vec<f64> = rates(&text).iter().map(|rate| BLOCK / rate / 1e3).collect();
         let Some((shorter, longer)) = took.split_at_checked(4) else { panic!("{text}") };
         assert_eq!(longer.len(), 4, "{text}");
         println!("a request takes {shorter:.2?} ms over 5 ms, {longer:.2?} ms over 10 ms");
-        for ((nearest, shorter), longer) in nearest.iter_mut().zip(shorter).zip(longer) {
-            assert!(*shorter >= 5.0 && *longer >= 10.0, "faster than the wire: {text}");
-            *nearest = f64::min(*nearest, (longer / (shorter + 5.0) - 1.0).abs());
-        }
-        nearest.iter().all(|off| *off <= WITHIN)
+        let is_true = |(shorter, longer): (&f64, &f64)| *shorter >= 5.0 && *longer >= 10.0;
+        assert!(shorter.iter().zip(longer).all(is_true), "faster than the wire: {text}");
+        Some(shorter.iter().zip(longer).map(|(shorter, longer)| longer / (shorter + 5.0)).collect())
     });
 }
 
 #[test]
-#[ignore = "long: a server and a delay of its own"]
+#[ignore = "lab: a server and a delay of its own"]
 fn the_round_trip_is_what_stops_both_directions_over_it() {
     let script = "delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 16k --iodepth 1,2 \
                   --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
-    names(script, "window", "the network's round trip: 32 KiB in flight over 10");
+    names("a round trip of 10 ms", script, "window", "the network's round trip: 32 KiB in flight over 10");
 }
 
 /// One request at a time takes the round trip and then its bytes over the rate: half of the rate is reached where both take as
 /// long.
 #[test]
-#[ignore = "long: a server and a delay of its own"]
+#[ignore = "lab: a server and a delay of its own"]
 fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
     const RATE: f64 = 12.5e6;
     const ROUND_TRIP: f64 = 0.01;
@@ -90,55 +88,55 @@ fn half_power_is_where_a_block_takes_the_wire_as_long_as_the_round_trip() {
          --iodepth 1 --budget 40s --experiments sequential --output ${{share%%:*}}.study --json; done",
         ROUND_TRIP * 1e3
     );
-    tried(&script, |text| {
-        let all = documents(text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
+    let figures =
+        SHARES.map(|run| Figure::between(format!("half power over a wire: {run}"), RATE * ROUND_TRIP, "bytes", NEAR));
+    judge("network", figures.to_vec(), || {
+        let text = lab_alone(&script)?;
+        let all = documents(&text).into_iter().flat_map(|document| document["curves"].as_array().unwrap().clone());
         // Durable writes are measured in one cell, at the peak.
         let curves: Vec<Value> = all.filter(|curve| curve["cache"] == "device").collect();
         assert_eq!(curves.len(), 4, "reads and writes of two shares: {text}");
-        let half = |curve: &Value| Some((curve["n_half_bytes"].as_f64()?, curve["half_power_bs_bytes"].as_u64()?));
-        let halves: Vec<_> = curves.iter().filter_map(half).collect();
-        println!("half power from {halves:.0?} bytes on, of {}", RATE * ROUND_TRIP);
-        halves.len() == 4 && halves.iter().all(|(n, bs)| NEAR.contains(&(n / (RATE * ROUND_TRIP))) && *bs == 128 << 10)
+        let blocks: Vec<Option<u64>> = curves.iter().map(|curve| curve["half_power_bs_bytes"].as_u64()).collect();
+        println!("half of the peak from blocks of {blocks:?} bytes on");
+        let half = |curve: &Value| curve["n_half_bytes"].as_f64().unwrap_or(0.0);
+        Some(curves.iter().map(half).collect())
     });
 }
 
 /// TCP chooses its window by itself below what it may keep: it is known from its own account alone.
 #[test]
-#[ignore = "long: a server and a delay of its own"]
+#[ignore = "lab: a server and a delay of its own"]
 fn a_window_below_the_requests_is_what_stops_both_directions() {
     let script = "window 131072; delay 10; for share in $FAR_SMB $FAR_NFS; do $HP study $share --size 64MiB --bs 256KiB,1MiB \
                   --iodepth 4,8 --budget 24s --experiments sequential --output ${share%%:*}.study --json; done";
-    names(script, "window", "TCP's window lets");
+    names("a window of 128 KiB", script, "window", "TCP's window lets");
 }
 
 #[test]
-#[ignore = "long: a server and a processor of its own"]
+#[ignore = "lab: a server and a processor of its own"]
 fn a_server_whose_processor_is_taken_is_what_stops_both_directions() {
     let script = "pinned 80; for share in $SMB $NFS; do $HP study $share --size 256MiB --bs 256k,1MiB --iodepth 4,8 \
                   --budget 20s --experiments sequential --output ${share%%:*}.study --far-end \"$WITNESS\" --json; done";
-    names(script, "far-processors", "far end's");
+    names("a busy server", script, "far-processors", "far end's");
 }
 
 /// What the server's requests cost is not known beforehand; what its processor has left for them is. The far end's account
 /// begins with the ramp and the rate after it, so there is none: what a request costs changes from second to second.
 #[test]
-#[ignore = "long: a server and a processor of its own"]
+#[ignore = "lab: a server and a processor of its own"]
 fn a_busy_server_gives_what_its_processor_has_left() {
     const LEFT: f64 = 0.2;
     let script = "pinned 80; for share in $SMB $NFS; do for rw in read write; do $HP run $share --size 256MiB --rw $rw \
                   --bs 256k --iodepth 8 --runtime 5s --far-end \"$WITNESS\" --json 2>/dev/null; done; done";
-    let mut nearest = [f64::INFINITY; 4];
-    tried(script, |text| {
+    let figures = SHARES.map(|run| Figure::near(format!("a busy server: {run}, of what is left"), 1.0, "", WITHIN));
+    judge("network", figures.to_vec(), || {
+        let text = lab_alone(script)?;
         let share_of_expected = |run: &Value| {
             let request_us = run["far_end"]["processes_us"].as_f64()?;
             Some(run["mbps"].as_f64()? / (LEFT * run["bs_bytes"].as_f64()? / request_us))
         };
-        let found: Vec<f64> = documents(text).iter().filter_map(share_of_expected).collect();
-        assert_eq!(found.len(), nearest.len(), "{text}");
-        println!("{found:?} of what is left");
-        for (nearest, found) in nearest.iter_mut().zip(&found) {
-            *nearest = nearest.min((found - 1.0).abs());
-        }
-        nearest.iter().all(|off| *off <= WITHIN)
+        let found: Vec<f64> = documents(&text).iter().filter_map(share_of_expected).collect();
+        assert_eq!(found.len(), SHARES.len(), "{text}");
+        Some(found)
     });
 }

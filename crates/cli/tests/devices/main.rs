@@ -2,8 +2,6 @@
 //!
 //! Needs root, loop devices and the blkio controller (either version of control groups); says aloud what is missing.
 
-mod calibration;
-mod credit;
-mod limits;
-mod shared_path;
+mod functional;
+mod lab;
 mod throttled;

@@ -3,7 +3,7 @@
 use crate::lab_alone;
 
 #[test]
-#[ignore = "long: a server, a wire and a disk of its own"]
+#[ignore = "lab: a server, a wire and a disk of its own"]
 fn a_witness_measures_its_own_ends_ways_and_the_wire_is_the_slowest() {
     // The disk is faster than the wire, and the server's own ways do not go over that.
     let script = "disk 2000000000; wire 100mbit\n\
@@ -15,9 +15,9 @@ fn a_witness_measures_its_own_ends_ways_and_the_wire_is_the_slowest() {
     let Some(text) = lab_alone(script) else { return };
     let rates = crate::rates(&text);
     assert_eq!(rates.len(), 3, "{text}");
-    let wire = 12.5 * crate::PAYLOAD;
+    let wire = 12.5 * super::PAYLOAD;
     assert!(
-        rates[2] <= wire * (1.0 + crate::WITHIN) && rates[2] < rates[1] && rates[2] < rates[0],
+        rates[2] <= wire * (1.0 + super::WITHIN) && rates[2] < rates[1] && rates[2] < rates[0],
         "{rates:?}: {text}"
     );
     assert!(rates[0] > 2.0 * wire && rates[1] > 2.0 * wire, "these do not go over the wire: {rates:?}");

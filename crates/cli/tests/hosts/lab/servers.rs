@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use halfpower_lab::{Figure, judge};
 use serde_json::Value;
 
 use crate::alone;
@@ -11,10 +12,6 @@ use crate::throttled::skip;
 
 /// Of a frame of 1514 bytes, as the wire's limit counts them, so many are payload of TCP.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
-/// Times that a run is made at most: whoever else uses the processors makes it slower and never faster.
-const TRIES: usize = 4;
-/// Studies that are made at most until one is as expected, since somebody may disturb one.
-const STUDIES: usize = 3;
 /// How far a rate may be off.
 const WITHIN: f64 = 0.03;
 
@@ -67,46 +64,43 @@ fn mbps(run: &Value) -> f64 {
     run["mbps"].as_f64().unwrap()
 }
 
-/// Makes runs in the lab, as `script` says, until each gave what it was given at least once; none may give more.
-fn gives(script: &str, given: &[f64], found: impl Fn(&[Value]) -> Vec<f64>) {
-    let mut best = vec![0.0_f64; given.len()];
-    for _ in 0..TRIES {
-        let Some(text) = lab(script) else { return };
+/// What the runs of `script` have is what they were given.
+fn gives(what: &str, script: &str, given: &[f64], found: impl Fn(&[Value]) -> Vec<f64>) {
+    let figure =
+        |(number, mbps): (usize, &f64)| Figure::near(format!("{what}, number {}", number + 1), *mbps, "MB/s", WITHIN);
+    judge("hosts", given.iter().enumerate().map(figure).collect(), || {
+        let text = lab(script)?;
         let found = found(&runs(&text));
-        println!("{found:.2?} of {given:.2?} MB/s");
         assert_eq!(found.len(), given.len(), "{text}");
-        assert!(found.iter().zip(given).all(|(found, given)| found / given < 1.0 + WITHIN), "{found:?}: {text}");
-        best.iter_mut().zip(&found).for_each(|(best, found)| *best = found.max(*best));
-        if best.iter().zip(given).all(|(best, given)| best / given > 1.0 - WITHIN) {
-            return;
-        }
-    }
-    panic!("{best:.2?} MB/s at best, of {given:.2?}");
+        Some(found)
+    });
 }
 
 #[test]
-#[ignore = "long: hosts and a server of its own"]
+#[ignore = "lab: hosts and a server of its own"]
 fn four_hosts_before_a_server_of_250_megabits_get_its_payload_together() {
     let _alone = alone();
     let read = "$HP run $SMB --size 64MiB --rw read --bs 256KiB --iodepth 8 --runtime 4s --json";
     let script = format!("hosts 4 100mbit; wire server 250mbit; for n in 1 2 4; do together -n $n {read}; done");
     let given = [100.0, 200.0, 250.0].map(|megabits| megabits / 8.0 * PAYLOAD);
-    gives(&script, &given, |runs| runs.iter().map(mbps).collect());
+    gives("1, 2 and 4 hosts of 100 Mbit/s before 250", &script, &given, |runs| runs.iter().map(mbps).collect());
 }
 
 #[test]
-#[ignore = "long: hosts and a server of its own"]
+#[ignore = "lab: hosts and a server of its own"]
 fn the_host_behind_half_a_wire_gets_half_of_what_the_others_get() {
     let _alone = alone();
     let read = "$HP run $SMB --size 64MiB --rw read --bs 256KiB --iodepth 8 --runtime 4s --json";
     let script = format!("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit; together -n 4 {read}");
     let given = [80.0, 80.0, 40.0, 80.0].map(|megabits| megabits / 8.0 * PAYLOAD);
     let rate = |host: &Value| host["bytes"].as_f64().unwrap() * 1e3 / host["elapsed_ns"].as_f64().unwrap();
-    gives(&script, &given, |runs| runs.iter().flat_map(|run| run["hosts"].as_array().unwrap()).map(rate).collect());
+    gives("hosts of 80 Mbit/s, the third of 40", &script, &given, |runs| {
+        runs.iter().flat_map(|run| run["hosts"].as_array().unwrap()).map(rate).collect()
+    });
 }
 
 #[test]
-#[ignore = "long: hosts and a server of its own"]
+#[ignore = "lab: hosts and a server of its own"]
 fn a_share_that_one_host_cannot_reach_is_said_with_its_name() {
     let _alone = alone();
     let read = "$HP run $SMB --size 16MiB --rw read --runtime 1s --timeout 2s";
@@ -135,53 +129,41 @@ fn stragglers(found: &Value) -> Vec<u64> {
     ranks
 }
 
-/// Lets `judge` look at up to as many studies as anybody may disturb but one: what all of them get wrong is wrong.
-fn once(study: impl Fn() -> Option<Value>, judge: impl Fn(&Value) -> Result<(), String>) {
-    for left in (0..STUDIES).rev() {
-        let Some(found) = study() else { return };
-        match judge(&found) {
-            Ok(()) => return,
-            Err(why) if left == 0 => panic!("{why}"),
-            Err(why) => println!("measured again: {why}"),
-        }
-    }
-}
-
-/// Trials of each kind: one, or as many as `HALFPOWER_TRIALS` says.
-fn trials() -> usize {
-    std::env::var("HALFPOWER_TRIALS").map_or(1, |trials| trials.parse().unwrap())
-}
-
 #[test]
-#[ignore = "long: hosts and a server of its own"]
+#[ignore = "lab: hosts and a server of its own"]
 fn a_study_names_the_third_host_as_where_a_shared_wire_takes_over() {
     let _alone = alone();
     let given = 250.0 / 8.0 * PAYLOAD;
-    let judge = |found: &Value| {
+    let what = "hosts of 100 Mbit/s before 250";
+    let figures = vec![
+        Figure::saying(format!("{what}: the third is named")),
+        Figure::near(format!("{what}: the ceiling"), given, "MB/s", WITHIN),
+    ];
+    judge("hosts", figures, || {
+        let found = study("hosts 4 100mbit; wire server 250mbit")?;
         let answer = &found["experiments"][0];
         println!("{}", answer["answer"]);
         let kinds = answer["found"]["kinds"].as_array().unwrap();
         let over = &kinds.iter().find(|kind| kind["pattern"] == "sequential").unwrap()["taken_over"];
         let is_third = (&over["n"], &over["before_n"]) == (&Value::from(3), &Value::from(2));
-        let ceiling = over["ceiling_mbps"].as_f64().unwrap_or(0.0);
-        let is_given = (ceiling / given - 1.0).abs() < WITHIN;
-        if is_third && is_given { Ok(()) } else { Err(format!("{over}, given {given}")) }
-    };
-    once(|| study("hosts 4 100mbit; wire server 250mbit"), judge);
+        Some(vec![f64::from(u8::from(is_third)), over["ceiling_mbps"].as_f64().unwrap_or(0.0)])
+    });
 }
 
 #[test]
-#[ignore = "long: hosts and a server of its own"]
+#[ignore = "lab: hosts and a server of its own"]
 fn the_host_behind_half_a_wire_is_named_in_every_trial_and_none_where_all_are_alike() {
     let _alone = alone();
-    let names = |expected: &'static [u64]| {
-        move |found: &Value| {
-            let named = stragglers(found);
-            if named == expected { Ok(()) } else { Err(format!("{named:?} for {expected:?}: {}", found["fleet"])) }
-        }
-    };
-    for _ in 0..trials() {
-        once(|| study("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit"), names(&[2]));
-        once(|| study("hosts 4 80mbit; wire server 1gbit"), names(&[]));
-    }
+    let figures = ["the slow one alone is named", "none of alike ones is named"]
+        .map(|what| Figure::saying(format!("four hosts: {what}")));
+    judge("hosts", figures.to_vec(), || {
+        let named = |script: &str, expected: &[u64]| {
+            let found = study(script)?;
+            let named = stragglers(&found);
+            println!("{named:?} for {expected:?}: {}", found["fleet"]);
+            Some(f64::from(u8::from(named == expected)))
+        };
+        let slow = named("hosts 4 80mbit; wire host2 40mbit; wire server 1gbit", &[2])?;
+        Some(vec![slow, named("hosts 4 80mbit; wire server 1gbit", &[])?])
+    });
 }

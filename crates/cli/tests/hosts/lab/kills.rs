@@ -86,7 +86,7 @@ fn kill_one(program: &Path, here: &Path, victim: Victim, layout: &str, dice: &mu
 }
 
 #[test]
-#[ignore = "long: starts and kills studies of many processes"]
+#[ignore = "lab: starts and kills studies of many processes"]
 fn kills_of_any_process_lose_no_record_and_leave_nothing() {
     let _alone = alone();
     let Some(program) = program() else { return };

@@ -112,20 +112,23 @@ fn is_one_study_of_three(output: &Output, folder: &Path) {
 const STUDY: [&str; 8] = ["study", DISK, "--experiments", "sequential,random", "--budget", "20s", "--output", "three"];
 
 #[test]
-#[ignore = "long: a Slurm of its own"]
+#[ignore = "lab: a Slurm of its own"]
 fn srun_makes_one_study_of_three_processes() {
     let _alone = alone();
     let Some(program) = program() else { return };
     let Some(slurm) = Slurm::start() else { return };
     is_one_study_of_three(&slurm.srun(&program, 3, &STUDY), slurm.folder.path());
+    let Some(without) = std::env::var_os("HALFPOWER_DEFAULT").map(PathBuf::from) else {
+        return skip("HALFPOWER_DEFAULT names no program without MPI: cargo build --release");
+    };
     // A program without MPI says so, and no process of it begins a study of its own.
-    let output = slurm.srun(Path::new(env!("CARGO_BIN_EXE_halfpower")), 2, &["study", DISK, "--output", "none"]);
+    let output = slurm.srun(&without, 2, &["study", DISK, "--output", "none"]);
     assert!(!output.status.success() && said(&output).contains("--features mpi"), "{}", said(&output));
     assert!(!slurm.folder.path().join("none").exists());
 }
 
 #[test]
-#[ignore = "long: mpirun of MPICH"]
+#[ignore = "lab: mpirun of MPICH"]
 fn mpich_makes_one_study_of_three_processes() {
     let _alone = alone();
     let Some(program) = std::env::var_os("HALFPOWER_MPICH").map(PathBuf::from) else {

@@ -1,0 +1,130 @@
+//! Judges what tests measure: it is measured again until the evidence decides, and what was found is kept.
+//!
+//! A figure has a truth and a bound. Each try gives one observation. A try during which others had a part of the
+//! processors is no evidence. After three tries or more, the interval of the mean lies inside of the bound (*held*),
+//! outside of it (*missed*), or across its edge; then it is measured again, a few times at most. What is across the edge
+//! even then is *not decided*, which is said and is no failure. [`evidence`] has the formulas.
+
+mod evidence;
+mod machine;
+mod results;
+
+use std::ops::RangeInclusive;
+
+use evidence::Evidence;
+pub use evidence::{MOST_TRIES, Verdict};
+use machine::{Disturbance, Machine};
+
+/// Share of the processors' time above which others may have spoilt a try.
+const QUIET: f64 = 0.05;
+
+/// What is to be judged.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    name: String,
+    truth: Truth,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Truth {
+    /// A number, and between which shares of it what is found has to be.
+    Number { truth: f64, unit: &'static str, bound: RangeInclusive<f64> },
+    /// Something that is said, and is right or wrong.
+    Saying,
+}
+
+impl Figure {
+    /// A number that may be off by a share of `truth`.
+    pub fn near(name: impl Into<String>, truth: f64, unit: &'static str, share: f64) -> Self {
+        Self::between(name, truth, unit, 1.0 - share..=1.0 + share)
+    }
+
+    /// A number that, divided by `truth`, lies in `bound`.
+    pub fn between(name: impl Into<String>, truth: f64, unit: &'static str, bound: RangeInclusive<f64>) -> Self {
+        Self { name: name.into(), truth: Truth::Number { truth, unit, bound } }
+    }
+
+    /// A sentence of the program that is right or not. A try finds 1 where it was right, else 0.
+    pub fn saying(name: impl Into<String>) -> Self {
+        Self { name: name.into(), truth: Truth::Saying }
+    }
+}
+
+/// Measures until each figure is decided or enough was tried; prints every try, and keeps the verdicts for the
+/// laboratory's results. `measure` finds each figure once, NaN where it could not be seen this time, or gives `None` where its
+/// parts are missing: then nothing is judged.
+///
+/// # Panics
+/// Where a figure is missed.
+pub fn judge(lab: &str, figures: Vec<Figure>, mut measure: impl FnMut() -> Option<Vec<f64>>) {
+    let mut evidence: Vec<Evidence> = figures.into_iter().map(Evidence::new).collect();
+    let mut worst = Disturbance::default();
+    let mut disturbed = 0;
+    for number in 1..=MOST_TRIES {
+        let before = Machine::now();
+        let Some(found) = measure() else { return };
+        let others = Machine::now().others_since(&before);
+        assert_eq!(found.len(), evidence.len(), "one observation of each figure");
+        let is_quiet = others.share <= QUIET;
+        println!(
+            "try {number}: {}; {others}{}",
+            listed(&evidence, &found),
+            if is_quiet { "" } else { ": no evidence" }
+        );
+        if others.share > worst.share {
+            worst = others;
+        }
+        if !is_quiet {
+            disturbed += 1;
+            continue;
+        }
+        evidence.iter_mut().zip(&found).for_each(|(evidence, found)| evidence.add(*found));
+        if evidence.iter().all(|evidence| evidence.verdict() != Verdict::NotDecided) {
+            break;
+        }
+    }
+    let outcomes: Vec<results::Outcome> =
+        evidence.iter().map(|evidence| results::Outcome::of(lab, evidence, disturbed, &worst)).collect();
+    outcomes.iter().for_each(|outcome| println!("{outcome}"));
+    results::keep(&outcomes);
+    let missed: Vec<String> =
+        outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Missed).map(ToString::to_string).collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+fn listed(evidence: &[Evidence], found: &[f64]) -> String {
+    let each = evidence.iter().zip(found).map(|(evidence, found)| evidence.shown(*found));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often a figure is measured, and whether it is missed, where all observations are this.
+    fn judged(figure: Figure, found: f64) -> (usize, bool) {
+        let mut tries = 0;
+        let measure = || {
+            tries += 1;
+            Some(vec![found])
+        };
+        let missed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| judge("self", vec![figure], measure)));
+        (tries, missed.is_err())
+    }
+
+    #[test]
+    fn what_is_far_off_is_missed_and_what_is_near_is_not() {
+        let near = || Figure::near("rate", 100.0, "MB/s", 0.03);
+        // Others may take the processors beside this test: then it may be not decided, and never the opposite.
+        assert!(!judged(near(), 101.0).1 && !judged(Figure::saying("the limit's name"), 1.0).1);
+        let (tries, missed) = judged(near(), 90.0);
+        assert!(missed || tries == MOST_TRIES);
+        let (tries, missed) = judged(Figure::saying("the limit's name"), 0.0);
+        assert!(missed || tries == MOST_TRIES);
+    }
+
+    #[test]
+    fn parts_that_are_missing_judge_nothing() {
+        judge("self", vec![Figure::saying("anything")], || None);
+    }
+}

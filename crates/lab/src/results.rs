@@ -1,0 +1,99 @@
+//! Keeps what was found as lines of JSON in the file that `HALFPOWER_LAB_RESULTS` names.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::Truth;
+use crate::evidence::{Evidence, Verdict};
+use crate::machine::Disturbance;
+
+/// One figure's outcome.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outcome {
+    lab: String,
+    figure: String,
+    unit: Option<&'static str>,
+    truth: Option<f64>,
+    /// Mean of what was found; for a saying the share of tries in which it was right.
+    found: Option<f64>,
+    /// `found / truth - 1`, and what it may be off by.
+    deviation: Option<f64>,
+    deviation_interval: Option<f64>,
+    /// Least and greatest deviation that hold.
+    bound: Option<[f64; 2]>,
+    tries: usize,
+    disturbed_tries: usize,
+    /// Share of the processors' time that others took in the worst try, and who.
+    noise: f64,
+    noise_by: String,
+    #[serde(serialize_with = "word")]
+    pub verdict: Verdict,
+}
+
+fn word<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(verdict.word())
+}
+
+impl Outcome {
+    pub fn of(lab: &str, evidence: &Evidence, disturbed_tries: usize, worst: &Disturbance) -> Self {
+        let seen = &evidence.seen;
+        let found = (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64);
+        let (unit, truth, bound) = match &evidence.figure.truth {
+            Truth::Number { truth, unit, bound } => {
+                (Some(*unit), Some(*truth), Some([bound.start() - 1.0, bound.end() - 1.0]))
+            }
+            Truth::Saying => (None, None, None),
+        };
+        let deviation = truth.zip(found).map(|(truth, found)| found / truth - 1.0);
+        Self {
+            lab: lab.to_string(),
+            figure: evidence.figure.name.clone(),
+            unit,
+            truth,
+            found,
+            deviation,
+            deviation_interval: truth.zip(evidence.mean()).map(|(truth, (_, half))| half / truth),
+            bound,
+            tries: seen.len() + disturbed_tries,
+            disturbed_tries,
+            noise: worst.share,
+            noise_by: worst.by.clone(),
+            verdict: evidence.verdict(),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}, ", self.verdict.word(), self.figure)?;
+        match (self.found, self.deviation) {
+            (Some(found), Some(deviation)) => {
+                let (truth, unit) = (self.truth.unwrap_or_default(), self.unit.unwrap_or_default());
+                write!(out, "{found:.4} of {truth:.4} {unit}, {:+.2}%", deviation * 100.0)?;
+                if let Some(half) = self.deviation_interval {
+                    write!(out, " ±{:.2}", half * 100.0)?;
+                }
+            }
+            (Some(found), None) => write!(out, "right in {:.0}% of the tries", found * 100.0)?,
+            _ => write!(out, "nothing seen undisturbed")?,
+        }
+        write!(out, ", {} tries", self.tries)?;
+        if self.disturbed_tries > 0 {
+            write!(out, " of which {} were disturbed, by {} most", self.disturbed_tries, self.noise_by)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds the outcomes to the laboratory's results, where it asks for them.
+pub(crate) fn keep(outcomes: &[Outcome]) {
+    let Some(path) = std::env::var_os("HALFPOWER_LAB_RESULTS") else { return };
+    let lines: String =
+        outcomes.iter().map(|outcome| serde_json::to_string(outcome).expect("plain data") + "\n").collect();
+    let mut file = OpenOptions::new().append(true).create(true).open(&path).expect("the laboratory's results");
+    // One write, so that lines of tests side by side do not mix.
+    file.write_all(lines.as_bytes()).expect("the laboratory's results");
+}
