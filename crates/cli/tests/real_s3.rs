@@ -1,12 +1,14 @@
 //! Checks runs and studies of a bucket against a server of S3 that somebody else wrote, over HTTP and over TLS.
 //!
 //! `HALFPOWER_S3RVER` names s3rver's program (npm); it looks at who signs, and not at signatures of Version 4, which the
-//! tests of `share` do. `HALFPOWER_S3` names a halfpower that was built with the feature `s3`, for TLS.
+//! tests of `share` do. TLS takes the feature `s3`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+
+use crate::program;
 
 const KEY: &str = "S3RVER";
 
@@ -131,13 +133,17 @@ fn a_server_of_others_is_measured_and_verified() {
 #[test]
 #[ignore = "gate: a server of S3 is started"]
 fn a_server_of_others_is_measured_over_tls() {
-    let Some(program) = named("HALFPOWER_S3", "cargo build -p halfpower --features s3") else { return };
     let Some(server) = Server::start(true) else { return };
-    measures(&server, &program);
-    let output = server.run(Path::new(env!("CARGO_BIN_EXE_halfpower")), &["run", "s3://lab"]);
-    let text = said(&output);
-    assert!(cfg!(feature = "s3") || text.contains("cargo build --release --features s3"), "{text}");
+    if let Some(without) = program::without_features() {
+        let output = server.run(&without, &["run", "s3://lab"]);
+        assert!(said(&output).contains("cargo build --release --features s3"), "{}", said(&output));
+    }
+    if !cfg!(feature = "s3") {
+        return program::skip("this program has no TLS: cargo test --features halfpower/s3");
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_halfpower"));
+    measures(&server, program);
     fs::write(server.folder.path().join("certificate"), "").unwrap();
-    let output = server.run(&program, &["run", "s3://lab"]);
+    let output = server.run(program, &["run", "s3://lab"]);
     assert!(output.status.code() == Some(2) && said(&output).contains("AWS_CA_BUNDLE"), "{}", said(&output));
 }

@@ -14,6 +14,8 @@ use crate::machine::Disturbance;
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome {
     lab: String,
+    /// The test that judged it; its thread has its name.
+    test: Option<String>,
     figure: String,
     unit: Option<&'static str>,
     truth: Option<f64>,
@@ -50,6 +52,7 @@ impl Outcome {
         let deviation = truth.zip(found).map(|(truth, found)| found / truth - 1.0);
         Self {
             lab: lab.to_string(),
+            test: std::thread::current().name().map(str::to_string),
             figure: evidence.figure.name.clone(),
             unit,
             truth,
