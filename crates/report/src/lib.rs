@@ -1,6 +1,7 @@
 //! Tells what was found: terminal text, HTML and JSON, to any writer. Every sentence is made in `words`.
 
 mod calibration;
+mod columns;
 mod compare;
 mod environment;
 mod html;

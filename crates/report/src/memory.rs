@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use halfpower_experiments::MemoryRow;
 use halfpower_spec::Kernel;
 use halfpower_text::format::{thousands, two_digits};
 use serde_json::{Value, json};
+
+use crate::columns::{Column, lines};
 
 /// `{"memory":[...]}`: kernel, threads, MB/s and the ends of its interval.
 pub fn memory_json(memory: &[MemoryRow]) -> Value {
@@ -22,21 +23,15 @@ pub fn memory_text(
     loop_ns_per_kib: Option<f64>,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    table.add_row(["kernel", "threads", "MB/s", "95% interval", "what it does"]);
-    table.add_rows(memory.iter().map(|row| {
-        let interval = format!("{} to {}", thousands(row.low), thousands(row.high));
-        let (kernel, what) = (row.kernel.to_string(), description(row.kernel).to_string());
-        [kernel, row.threads.to_string(), thousands(row.mbps), interval, what]
-    }));
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if (1..4).contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
+    let of = |cell: fn(&MemoryRow) -> String| memory.iter().map(cell);
+    let columns = vec![
+        Column::left("kernel", 0, of(|row| row.kernel.to_string())),
+        Column::right("threads", 0, of(|row| row.threads.to_string())),
+        Column::right("MB/s", 0, of(|row| thousands(row.mbps))),
+        Column::right("95% interval", 0, of(|row| format!("{} to {}", thousands(row.low), thousands(row.high)))),
+        Column::left("what it does", 0, of(|row| description(row.kernel).to_string())),
+    ];
+    lines(columns, usize::MAX).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out, "\nA byte copied counts once, as in memspeed; STREAM's copy figure is twice that.")?;
     if let Some(ns) = loop_ns_per_kib {
         writeln!(out, "The loop alone takes {} ns a KiB, which is taken off halfpower's own loops.", two_digits(ns))?;

@@ -5,7 +5,6 @@
 
 mod both_ends;
 mod chart;
-mod columns;
 mod first;
 mod header;
 mod hosts;

@@ -211,7 +211,7 @@ fn under_a_free_name<T>(peer: &Peer, mut create: impl FnMut(&str) -> Outcome<Opt
     for _ in 0..NAMES {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Other machines have the same process numbers.
-        let random = crate::smb::random() as u32;
+        let random = u32::from_le_bytes(crate::smb::random());
         let name = format!(".halfpower-{}-{number}-{random:08x}", std::process::id());
         if let Some(file) = create(&name)? {
             return Ok(file);

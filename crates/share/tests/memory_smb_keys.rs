@@ -1,12 +1,16 @@
 //! Signs and encrypts what the SMB server in memory says to the user ann, whose password is hidden-word.
+//!
+//! Made of the ciphers themselves, and of none of what is tested.
 
+use aes::Aes128;
+use aes_gcm::aead::{AeadInOut, inout::InOutBuf};
+use ccm::Ccm;
+use ccm::consts::{U11, U16};
+use cmac::Cmac;
 use hmac::{Hmac, KeyInit, Mac};
-use smb2::crypto::encryption::{Cipher, NonceGenerator, decrypt_message, encrypt_message};
-use smb2::crypto::kdf::derive_session_keys;
-use smb2::crypto::signing::{SigningAlgorithm, sign_message, verify_signature};
-use smb2::types::Dialect;
+use sha2::Sha256;
 
-use crate::memory_smb::{u32_at, u64_at};
+use crate::memory_smb::u32_at;
 
 /// The MD4 of hidden-word, with which ANN was hashed (MS-NLMP, NTOWFv2).
 const NTLM_HASH: [u8; 16] =
@@ -14,16 +18,16 @@ const NTLM_HASH: [u8; 16] =
 const TRANSFORM: usize = 52;
 const SIGNED: u8 = 8;
 const FLAGS: usize = 16;
-const NUMBER: usize = 24;
+const SIGNATURE: std::ops::Range<usize> = 48..64;
 const SESSION: u64 = 77;
 
 /// What a session of SMB 3.0 or 2.1 is signed and encrypted with.
 pub struct SessionKeys {
-    signing: Vec<u8>,
-    algorithm: SigningAlgorithm,
+    signing: [u8; 16],
+    is_old: bool,
     /// What the client encrypts with, and what the server does.
-    encryption: Option<[Vec<u8>; 2]>,
-    nonces: NonceGenerator,
+    encryption: Option<[Ccm<Aes128, U16, U11>; 2]>,
+    sent: u64,
 }
 
 /// How a message came, and how its answer goes.
@@ -39,28 +43,36 @@ impl SessionKeys {
     pub fn of(response: &[u8], dialect: u16) -> Self {
         let mut mac = Hmac::<md5::Md5>::new_from_slice(&NTLM_HASH).unwrap();
         mac.update(&response[..16]);
-        let key = mac.finalize().into_bytes().to_vec();
-        let nonces = NonceGenerator::new();
+        let key = mac.finalize().into_bytes();
         if dialect < 0x0300 {
-            return Self { signing: key, algorithm: SigningAlgorithm::HmacSha256, encryption: None, nonces };
+            return Self { signing: key.into(), is_old: true, encryption: None, sent: 0 };
         }
-        let keys = derive_session_keys(&key, Dialect::Smb3_0, None, 128);
-        let encryption = Some([keys.encryption_key, keys.decryption_key]);
-        Self { signing: keys.signing_key, algorithm: SigningAlgorithm::AesCmac, encryption, nonces }
+        // SP 800-108: counter, label and its end, zero, context and its end, bits.
+        let derived = |between: &[u8]| -> [u8; 16] {
+            let whole = [&[0, 0, 0, 1], between, &[0, 0, 0, 128]].concat();
+            half(&Hmac::<Sha256>::new_from_slice(&key).unwrap().chain_update(whole).finalize().into_bytes())
+        };
+        let cipher = |between| Ccm::new(&derived(between).into());
+        let encryption = Some([cipher(b"SMB2AESCCM\0\0ServerIn \0"), cipher(b"SMB2AESCCM\0\0ServerOut\0")]);
+        Self { signing: derived(b"SMB2AESCMAC\0\0SmbSign\0"), is_old: false, encryption, sent: 0 }
     }
 
     /// Makes a message plain, and tells how it came; `None` where it is not from the client.
     pub fn open(&self, message: &mut Vec<u8>) -> Option<Came> {
         if message.starts_with(b"\xfdSMB") {
-            let (front, body) = message.split_at_checked(TRANSFORM)?;
-            *message = decrypt_message(front, body, &self.encryption.as_ref()?[0], Cipher::Aes128Ccm).ok()?;
+            let (front, body) = message.split_at_mut_checked(TRANSFORM)?;
+            let (tag, nonce): ([u8; 16], [u8; 11]) = (half(&front[4..20]), front[20..31].try_into().ok()?);
+            let cipher = &self.encryption.as_ref()?[0];
+            cipher.decrypt_inout_detached(&nonce.into(), &front[20..], InOutBuf::from(body), &tag.into()).ok()?;
+            message.drain(..TRANSFORM);
             return Some(Came::Encrypted);
         }
         if u32_at(message, FLAGS)? & u32::from(SIGNED) == 0 {
             return Some(Came::Plain);
         }
-        verify_signature(message, &self.signing, self.algorithm, u64_at(message, NUMBER)?, false).ok()?;
-        Some(Came::Signed)
+        let signature: [u8; 16] = half(message.get(SIGNATURE)?);
+        message[SIGNATURE].fill(0);
+        (self.signature(message) == signature).then_some(Came::Signed)
     }
 
     /// Signs or encrypts an answer.
@@ -69,16 +81,37 @@ impl SessionKeys {
             Came::Plain => message,
             Came::Signed => {
                 message[FLAGS] |= SIGNED;
-                let number = u64_at(&message, NUMBER).unwrap();
-                sign_message(&mut message, &self.signing, self.algorithm, number, false).unwrap();
+                message[SIGNATURE].fill(0);
+                let signature = self.signature(&message);
+                message[SIGNATURE].copy_from_slice(&signature);
                 message
             }
             Came::Encrypted => {
-                let nonce = self.nonces.next(Cipher::Aes128Ccm);
-                let key = &self.encryption.as_ref().unwrap()[1];
-                let (front, body) = encrypt_message(&message, key, Cipher::Aes128Ccm, &nonce, SESSION).unwrap();
-                [front, body].concat()
+                self.sent += 1;
+                let nonce = [&self.sent.to_le_bytes()[..], &[0; 8]].concat();
+                let (size, session) = ((message.len() as u32).to_le_bytes(), SESSION.to_le_bytes());
+                let vouched = [&nonce[..], &size, &[0, 0, 1, 0], &session].concat();
+                let nonce: [u8; 11] = nonce[..11].try_into().unwrap();
+                let cipher = &self.encryption.as_ref().unwrap()[1];
+                let body = InOutBuf::from(&mut message[..]);
+                let tag = cipher.encrypt_inout_detached(&nonce.into(), &vouched, body).unwrap();
+                [b"\xfdSMB", &tag[..], &vouched, &message].concat()
             }
         }
     }
+
+    /// Of a message whose signature is zero.
+    fn signature(&self, message: &[u8]) -> [u8; 16] {
+        if self.is_old {
+            return half(
+                &Hmac::<Sha256>::new_from_slice(&self.signing).unwrap().chain_update(message).finalize().into_bytes(),
+            );
+        }
+        Cmac::<Aes128>::new(&self.signing.into()).chain_update(message).finalize().into_bytes().into()
+    }
+}
+
+/// The first 16 bytes.
+fn half(bytes: &[u8]) -> [u8; 16] {
+    bytes[..16].try_into().unwrap()
 }

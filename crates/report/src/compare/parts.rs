@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use crate::Style;
+use crate::columns::{Column, lines};
 use crate::terminal::Noun;
 
 /// Narrowest and widest text that is folded to the terminal.
@@ -173,31 +172,15 @@ pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 
 /// The lines of a table, of as many columns as fit; `optional` ones at the end may go.
 fn fitted(rows: &[Vec<String>], right: &[usize], optional: usize, width: usize) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let with = |columns: usize| {
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().take(columns).cloned().collect()).collect();
-        laid_out(rows, right)
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let column = |at: usize| {
+        let mut cells = rows.iter().map(|row| row.get(at).map_or("", String::as_str));
+        let heading = cells.next().unwrap_or_default();
+        let rank = (at + 1).saturating_sub(count - optional) as u8;
+        let cells = cells.map(str::to_string);
+        if right.contains(&at) { Column::right(heading, rank, cells) } else { Column::left(heading, rank, cells) }
     };
-    let fits = |lines: &Vec<String>| lines.iter().all(|line| line.chars().count() <= width);
-    (columns - optional..columns)
-        .rev()
-        .map(|fewer| fewer + 1)
-        .map(with)
-        .find(fits)
-        .unwrap_or_else(|| with(columns - optional))
-}
-
-fn laid_out(rows: Vec<Vec<String>>, right: &[usize]) -> Vec<String> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
-    table.add_rows(rows);
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_string()).collect()
+    lines((0..count).map(column).collect(), width)
 }
 
 /// What makes a line an item of a list, or of the list within it.

@@ -6,9 +6,9 @@ use halfpower_analyse::{BesideRow, CellRate, CellSettings, DirectionStop, RateRo
 use halfpower_experiments::{ExperimentSection, StudyFindings};
 use halfpower_text::format::{number, size, thousands, time_us};
 
-use super::columns::{Column, lines};
 use super::header::header;
 use super::screen::{Item, Section, Tone, cut};
+use crate::columns::{Column, lines};
 use crate::words::{alerts, first_screen};
 
 /// Lines of the screen, without the last ones that say where more is.

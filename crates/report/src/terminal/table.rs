@@ -3,7 +3,7 @@
 use halfpower_analyse::Interval;
 use halfpower_text::format::two_digits;
 
-use super::columns::{Column, lines};
+use crate::columns::{Column, lines};
 
 /// Added to the rank of a column that is flush right.
 pub(super) const RIGHT: u8 = 10;

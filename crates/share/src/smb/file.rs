@@ -156,13 +156,7 @@ fn free_of(answer: &[u8]) -> Option<u64> {
 }
 
 fn facts(session: &Session, user: &str) -> String {
-    let dialect = match session.dialect {
-        0x0202 => "2.0.2",
-        0x0210 => "2.1",
-        0x0300 => "3.0",
-        0x0302 => "3.0.2",
-        _ => "3.1.1",
-    };
+    let dialect = session.dialect.name();
     let who = match (session.is_guest, user) {
         (true, "") => "as a guest".to_string(),
         (true, user) => format!("as a guest, since the server does not know {user}"),

@@ -16,6 +16,10 @@ pub(crate) const PENDING: u32 = 0x103;
 /// Flags.
 pub(crate) const RESPONSE: u32 = 1;
 pub(crate) const SIGNED: u32 = 8;
+/// Where a message has its flags, its number and its signature.
+pub(crate) const FLAGS: std::ops::Range<usize> = 16..20;
+pub(crate) const NUMBER: std::ops::Range<usize> = 24..32;
+pub(crate) const SIGNATURE: std::ops::Range<usize> = 48..64;
 /// Number of a message that nobody asked for.
 pub(crate) const UNASKED: u64 = u64::MAX;
 const PROTOCOL: [u8; 4] = *b"\xfeSMB";

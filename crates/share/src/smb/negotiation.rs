@@ -1,16 +1,14 @@
 //! Proposes what this side can, and reads what the server chose.
 
-use std::hash::{BuildHasher, RandomState};
-
 use halfpower_spec::Sealing;
-use smb2::crypto::encryption::Cipher;
-use smb2::crypto::kdf::PreauthHasher;
-use smb2::types::Dialect;
 
+use super::dialect::Dialect;
+use super::encryption::Cipher;
 use super::head;
+use super::key_derivation::PreauthHash;
+use super::random::random;
 use crate::bytes::{Reader, Writer};
 
-pub(crate) const DIALECTS: [u16; 5] = [0x0202, 0x0210, 0x0300, 0x0302, 0x0311];
 pub(crate) const LARGE_MTU: u32 = 4;
 const ENCRYPTION: u32 = 0x40;
 const SIGNING_ENABLED: u16 = 1;
@@ -24,7 +22,7 @@ pub(crate) struct Agreed {
     pub has_gmac: bool,
     /// What messages can be encrypted with; `None` where the server offers no encryption.
     pub cipher: Option<Cipher>,
-    pub hasher: PreauthHasher,
+    pub hash: PreauthHash,
 }
 
 /// What is said of signatures: that they can be had, or that this side wants them.
@@ -35,16 +33,16 @@ pub(crate) fn security_mode(sealing: Sealing) -> u16 {
 /// The body of the first message: what this side can.
 pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
     let mut body = Writer::default();
-    [36, DIALECTS.len() as u16, security_mode(sealing), 0].into_iter().for_each(|word| body.le16(word));
+    [36, Dialect::ALL.len() as u16, security_mode(sealing), 0].into_iter().for_each(|word| body.le16(word));
     body.le32(LARGE_MTU | ENCRYPTION);
-    [1, 2].into_iter().for_each(|half| body.le64(random(half)));
-    let contexts_at = (head::BYTES + body.0.len() + 8 + 2 * DIALECTS.len()).next_multiple_of(8);
+    body.all(&random::<16>());
+    let contexts_at = (head::BYTES + body.0.len() + 8 + 2 * Dialect::ALL.len()).next_multiple_of(8);
     body.le32(contexts_at as u32);
     [3, 0].into_iter().for_each(|word| body.le16(word));
-    DIALECTS.into_iter().for_each(|dialect| body.le16(dialect));
+    Dialect::ALL.into_iter().for_each(|dialect| body.le16(dialect.number()));
     let mut preauth = Writer::default();
     [1, 32, 1].into_iter().for_each(|word| preauth.le16(word));
-    (3..7).for_each(|part| preauth.le64(random(part)));
+    preauth.all(&random::<32>());
     let words = |words: &[u16]| {
         let mut list = Writer::default();
         list.le16(words.len() as u16);
@@ -61,7 +59,7 @@ pub(crate) fn proposal(sealing: Sealing) -> Vec<u8> {
 }
 
 /// Reads what the server chose: that, its capabilities, and the most bytes of a read and of a write.
-pub(crate) fn agreement(answer: &[u8], hasher: PreauthHasher) -> Option<(Agreed, u32, [u32; 2])> {
+pub(crate) fn agreement(answer: &[u8], hash: PreauthHash) -> Option<(Agreed, u32, [u32; 2])> {
     let mut reader = Reader(answer.get(head::BYTES..)?);
     reader.le16()?;
     let (mode, dialect, contexts) = (reader.le16()?, reader.le16()?, reader.le16()?);
@@ -69,10 +67,12 @@ pub(crate) fn agreement(answer: &[u8], hasher: PreauthHasher) -> Option<(Agreed,
     let (capabilities, _, read, write) = (reader.le32()?, reader.le32()?, reader.le32()?, reader.le32()?);
     reader.take(20)?;
     let at = reader.le32()? as usize;
-    let has_old_cipher = (DIALECTS[2]..DIALECTS[4]).contains(&dialect) && capabilities & ENCRYPTION != 0;
+    let dialect = Dialect::of(dialect)?;
+    let has_old_cipher = matches!(dialect, Dialect::Smb300 | Dialect::Smb302) && capabilities & ENCRYPTION != 0;
     let (mut has_gmac, mut cipher) = (false, has_old_cipher.then_some(Cipher::Aes128Ccm));
-    let mut rest = Reader(if dialect == DIALECTS[4] { answer.get(at..)? } else { &[] });
-    for _ in 0..if dialect == DIALECTS[4] { contexts } else { 0 } {
+    let has_contexts = dialect == Dialect::Smb311;
+    let mut rest = Reader(if has_contexts { answer.get(at..)? } else { &[] });
+    for _ in 0..if has_contexts { contexts } else { 0 } {
         let (kind, length) = (rest.le16()?, usize::from(rest.le16()?));
         rest.take(4)?;
         let chosen = rest.take(length)?.get(2..4).map(|word| u16::from_le_bytes([word[0], word[1]]));
@@ -84,12 +84,6 @@ pub(crate) fn agreement(answer: &[u8], hasher: PreauthHasher) -> Option<(Agreed,
             _ => {}
         }
     }
-    let dialect = Dialect::ALL.iter().copied().find(|known| u16::from(*known) == dialect)?;
-    let agreed = Agreed { dialect, signs: mode & SIGNING_REQUIRED != 0, has_gmac, cipher, hasher };
+    let agreed = Agreed { dialect, signs: mode & SIGNING_REQUIRED != 0, has_gmac, cipher, hash };
     Some((agreed, capabilities, [read, write]))
-}
-
-/// A number from the system's random ones: the standard library draws the keys of a `RandomState` from them.
-pub(crate) fn random(part: u64) -> u64 {
-    RandomState::new().hash_one(part)
 }

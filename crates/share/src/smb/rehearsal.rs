@@ -10,8 +10,6 @@ use crate::protocol::{Answers, Asked, Frame, Opened, Seal};
 
 /// Bytes of a request up to what it carries.
 const HEAD_BYTES: usize = head::BYTES + 48;
-/// Where the signature of a message is.
-const SIGNATURE: std::ops::Range<usize> = 48..64;
 
 /// The client's side over a connection to [`SmbAnswers`], and theirs.
 pub(crate) fn rehearse(channel: Channel, seal: Option<SealKind>, slots: u32) -> (Opened, SmbAnswers) {
@@ -75,7 +73,7 @@ impl Answers for SmbAnswers {
         Head { command, credits, flags, message, tree: 1, session: 1, ..Head::default() }.write(&mut out[at..]);
         if self.is_signed {
             // No signature of a server: whoever rehearses works it out and passes on.
-            out[at..][SIGNATURE].fill(1);
+            out[at..][head::SIGNATURE].fill(1);
         }
         out.extend_from_slice(&body.0);
         Some(Asked { carried: carried as usize, padding: 0 })

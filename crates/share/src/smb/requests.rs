@@ -1,5 +1,6 @@
 //! Writes READ, WRITE and FLUSH, and reads their answers.
 
+use super::dialect::Dialect;
 use super::head::{self, Head};
 use super::seal::Keys;
 use super::session::{OF_A_CREDIT, Session};
@@ -38,7 +39,7 @@ impl SmbRequests {
     /// For a file that `session` has opened; with `durable` each write is on the server's disk before it is done.
     pub fn over(session: Session, file: [u8; 16], durable: bool, slots: u32) -> (Channel, Self) {
         let Session { channel, id, tree, next, credits, has_large, keys, dialect, .. } = session;
-        let charges = dialect > 0x0202;
+        let charges = dialect > Dialect::Smb202;
         let flying = Vec::with_capacity(slots as usize);
         let requests =
             Self { id, tree, file, durable, has_large, charges, next, credits, taken: 0, flying, slots, keys };

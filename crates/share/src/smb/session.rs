@@ -1,12 +1,13 @@
 //! Signs in to a server and connects to a share of it.
 
 use halfpower_spec::{Sealing, ShareAddress};
-use smb2::auth::{NtlmAuthenticator, NtlmCredentials};
-use smb2::crypto::kdf::PreauthHasher;
 
+use super::dialect::Dialect;
 use super::head::{self, Head};
-use super::negotiation::{Agreed, DIALECTS, LARGE_MTU, agreement, proposal, security_mode};
-use super::seal::{self, Keys};
+use super::key_derivation::PreauthHash;
+use super::negotiation::{Agreed, LARGE_MTU, agreement, proposal, security_mode};
+use super::ntlm::{self, Drawn};
+use super::seal::Keys;
 use super::session_keys::{SealOffer, SessionKeys};
 use super::status::{MORE_PROCESSING, SUCCESS, sentence};
 use crate::bytes::{Reader, Writer};
@@ -38,7 +39,8 @@ pub(crate) struct Session {
     pub has_large: bool,
     /// What signs or encrypts messages; `None` where neither is asked for.
     pub keys: Option<Keys>,
-    pub dialect: u16,
+    /// The oldest, until one is agreed on.
+    pub dialect: Dialect,
     pub is_guest: bool,
     /// How messages can be sealed.
     pub offer: SealOffer,
@@ -58,7 +60,7 @@ impl Session {
             credits: u16::MAX.into(),
             has_large: true,
             keys,
-            dialect: DIALECTS[4],
+            dialect: Dialect::Smb311,
             is_guest: true,
             offer: SealOffer::NONE,
             user: String::new(),
@@ -80,7 +82,7 @@ impl Session {
             credits: 1,
             has_large: false,
             keys: None,
-            dialect: 0,
+            dialect: Dialect::Smb202,
             is_guest: false,
             offer: SealOffer::NONE,
             user: credentials.user.clone(),
@@ -122,7 +124,7 @@ impl Session {
     fn message(&mut self, command: u16, body: &[u8]) -> Vec<u8> {
         let head = Head {
             command,
-            charge: u16::from(self.dialect > DIALECTS[0]),
+            charge: u16::from(self.dialect > Dialect::Smb202),
             credits: CREDITS,
             message: self.next,
             tree: self.tree,
@@ -163,19 +165,16 @@ impl Session {
 
     fn negotiate(&mut self, sealing: Sealing) -> Outcome<Agreed> {
         let message = self.message(head::NEGOTIATE, &proposal(sealing));
-        let mut hasher = PreauthHasher::new();
-        hasher.update(&message);
+        let mut hash = PreauthHash::new();
+        hash.update(&message);
         let (head, answer) = self.exchange(message)?;
-        hasher.update(&answer);
+        hash.update(&answer);
         if head.status != SUCCESS {
             return Err(self.refusal(head.status));
         }
-        let (agreed, capabilities, most) = agreement(&answer, hasher).ok_or_else(|| self.short())?;
-        self.dialect = agreed.dialect.into();
-        if !DIALECTS.contains(&self.dialect) {
-            return Err(self.channel.peer.garbage("a dialect that was not proposed"));
-        }
-        self.has_large = self.dialect > DIALECTS[0] && capabilities & LARGE_MTU != 0;
+        let (agreed, capabilities, most) = agreement(&answer, hash).ok_or_else(|| self.short())?;
+        self.dialect = agreed.dialect;
+        self.has_large = self.dialect > Dialect::Smb202 && capabilities & LARGE_MTU != 0;
         let most = most.map(|most| most.min(if self.has_large { MOST_BYTES } else { OF_A_CREDIT }));
         if most.iter().any(|most| *most < 4096) {
             return Err(self.channel.peer.garbage("requests of fewer than 4096 bytes"));
@@ -186,35 +185,30 @@ impl Session {
 
     /// Proves who the user is; gives the keys with which messages can be signed, and those with which they are encrypted.
     fn sign_in(&mut self, mut agreed: Agreed, credentials: &Credentials, sealing: Sealing) -> Outcome<SessionKeys> {
-        let Credentials { user, password, domain, .. } = credentials.clone();
-        let mut proof = NtlmAuthenticator::new(NtlmCredentials { username: user, password, domain });
         let mode = security_mode(sealing);
-        let first = self.message(head::SESSION_SETUP, &setup(&proof.negotiate(), mode));
-        agreed.hasher.update(&first);
+        let first = self.message(head::SESSION_SETUP, &setup(&ntlm::negotiate(), mode));
+        agreed.hash.update(&first);
         let (head, answer) = self.exchange(first)?;
-        agreed.hasher.update(&answer);
+        agreed.hash.update(&answer);
         if head.status != MORE_PROCESSING {
             return Err(self.refusal(head.status));
         }
         self.id = head.session;
         let (_, challenge) = token(&answer).ok_or_else(|| self.short())?;
-        let response = proof
-            .authenticate(challenge)
-            .map_err(|_| self.channel.peer.garbage("no challenge of NTLM, with which alone halfpower signs in"))?;
-        let second = self.message(head::SESSION_SETUP, &setup(&response, mode));
-        agreed.hasher.update(&second);
-        let (head, answer) = self.exchange(second)?;
+        let proof = ntlm::authenticate(credentials, challenge, &Drawn::new())
+            .ok_or_else(|| self.channel.peer.garbage("no challenge of NTLM, with which alone halfpower signs in"))?;
+        let second = self.message(head::SESSION_SETUP, &setup(&proof.message, mode));
+        agreed.hash.update(&second);
+        let (head, mut answer) = self.exchange(second)?;
         if head.status != SUCCESS {
             return Err(self.refusal(head.status));
         }
         let (flags, _) = token(&answer).ok_or_else(|| self.short())?;
         self.is_guest = flags & (GUEST | NOBODY) != 0;
-        let key = proof.session_key().unwrap_or_default().to_vec();
-        let keys = SessionKeys::new(agreed, &key, flags & ENCRYPT_SESSION != 0);
+        let keys = SessionKeys::new(agreed, &proof.key, flags & ENCRYPT_SESSION != 0);
         // Else somebody in between could have changed what was agreed on.
-        if self.dialect == DIALECTS[4] && !self.is_guest {
-            let checked = seal::verify(&answer, &keys.signing, keys.algorithm(), head.message);
-            checked.map_err(|what| self.channel.peer.garbage(what))?;
+        if self.dialect == Dialect::Smb311 && !self.is_guest {
+            keys.signer.verify(&mut answer).map_err(|what| self.channel.peer.garbage(what))?;
         }
         Ok(keys)
     }
@@ -233,10 +227,9 @@ impl Session {
             self.keys = Some(keys.signing());
         }
         let mut message = self.message(head::TREE_CONNECT, &body.0);
-        if self.keys.is_none() && !self.is_guest && self.dialect == DIALECTS[4] {
+        if self.keys.is_none() && !self.is_guest && self.dialect == Dialect::Smb311 {
             // Of this message the newest dialect wants it always.
-            let signed = seal::sign(&mut message, &keys.signing, keys.algorithm());
-            signed.map_err(|what| self.channel.peer.garbage(what))?;
+            keys.signer.sign(&mut message).map_err(|what| self.channel.peer.garbage(what))?;
         }
         let (head, answer) = self.exchange(message)?;
         if head.status != SUCCESS {

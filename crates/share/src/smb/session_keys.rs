@@ -1,19 +1,18 @@
 //! Holds what a session can sign and encrypt with, and tells what can be had of it.
 
 use halfpower_spec::Sealing;
-use smb2::crypto::encryption::{Cipher, NonceGenerator};
-use smb2::crypto::kdf::derive_session_keys;
-use smb2::crypto::signing::{SigningAlgorithm, algorithm_for_dialect};
-use smb2::types::Dialect;
 
+use super::encryption::{Cipher, Encryption};
+use super::key_derivation::{DerivedKeys, Key};
 use super::negotiation::Agreed;
 use super::seal::{Keys, SealKind};
+use super::signature::{Signer, SigningAlgorithm};
 
 /// What messages can be signed and encrypted with.
 pub(crate) struct SessionKeys {
     pub agreed: Agreed,
-    pub signing: Vec<u8>,
-    encryption: Option<(Vec<u8>, Vec<u8>)>,
+    pub signer: Signer,
+    derived: Option<DerivedKeys>,
     /// Whether the server wants everything encrypted, whatever the share.
     pub encrypts: bool,
 }
@@ -29,34 +28,26 @@ pub(crate) struct SealOffer {
 }
 
 impl SessionKeys {
-    pub fn new(agreed: Agreed, key: &[u8], encrypts: bool) -> Self {
-        let is_old = matches!(agreed.dialect, Dialect::Smb2_0_2 | Dialect::Smb2_1);
-        if is_old {
-            return Self { agreed, signing: key.to_vec(), encryption: None, encrypts };
-        }
-        let hash = (agreed.dialect == Dialect::Smb3_1_1).then(|| agreed.hasher.value());
-        let keys = derive_session_keys(key, agreed.dialect, hash, 128);
-        let encryption = Some((keys.encryption_key, keys.decryption_key));
-        Self { signing: keys.signing_key, encryption, encrypts, agreed }
-    }
-
-    pub fn algorithm(&self) -> SigningAlgorithm {
-        algorithm_for_dialect(self.agreed.dialect, self.agreed.has_gmac)
+    pub fn new(agreed: Agreed, key: &Key, encrypts: bool) -> Self {
+        let derived = DerivedKeys::new(key, agreed.dialect, &agreed.hash);
+        let algorithm = SigningAlgorithm::of(agreed.dialect, agreed.has_gmac);
+        let signer = Signer::new(algorithm, derived.as_ref().map_or(key, |keys| &keys.signing));
+        Self { agreed, signer, derived, encrypts }
     }
 
     pub fn signing(&self) -> Keys {
-        Keys::Sign { key: self.signing.clone(), algorithm: self.algorithm(), checks: true }
+        Keys::Sign { signer: self.signer.clone(), checks: true }
     }
 
     /// What encrypts the messages of this session; `None` where the server offers no encryption.
     pub fn encrypting(&self, session: u64) -> Option<Keys> {
-        let ((own, server), cipher) = (self.encryption.clone()?, self.agreed.cipher?);
-        Some(Keys::Encrypt { session, own, server, cipher, nonces: NonceGenerator::new() })
+        let (keys, cipher) = (self.derived.as_ref()?, self.agreed.cipher?);
+        Some(Keys::Encrypt(Box::new(Encryption::new(cipher, session, &keys.own, &keys.server))))
     }
 
     /// What can be had where the server asks for this.
     pub fn offer(&self, asked: Option<SealKind>, is_guest: bool) -> SealOffer {
-        SealOffer { asked, is_guest, algorithm: self.algorithm(), cipher: self.agreed.cipher }
+        SealOffer { asked, is_guest, algorithm: self.signer.algorithm(), cipher: self.agreed.cipher }
     }
 }
 

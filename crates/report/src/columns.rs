@@ -4,7 +4,7 @@
 const GAP: usize = 2;
 
 /// A column: its heading, and a cell for each row.
-pub(super) struct Column {
+pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
     is_right: bool,
@@ -35,7 +35,7 @@ impl Column {
 }
 
 /// The line of headings and a line for each row, no wider than `width` unless what is never left out is.
-pub(super) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
+pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> Vec<String> {
     columns.retain(|column| column.rank == 0 || column.cells.iter().any(|cell| !cell.is_empty()));
     while wide(&columns) > width {
         let Some(least) = columns.iter().map(|column| column.rank).max().filter(|rank| *rank > 0) else { break };
