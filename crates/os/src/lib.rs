@@ -24,6 +24,7 @@ pub mod locked_memory;
 pub mod loops;
 pub mod mapping;
 pub mod mounts;
+mod nvme;
 pub mod open_files;
 pub mod page_arena;
 pub mod page_cache;
