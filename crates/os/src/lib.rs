@@ -13,6 +13,7 @@ pub mod clock;
 pub mod data_file;
 pub mod descriptor;
 mod device;
+pub mod device_mapper;
 mod error;
 pub mod extents;
 mod fault;
