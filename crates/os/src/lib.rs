@@ -24,6 +24,7 @@ pub mod interrupt;
 pub mod locked_memory;
 pub mod loops;
 pub mod mapping;
+pub mod member_mark;
 pub mod mounts;
 mod nvme;
 pub mod open_files;
