@@ -164,6 +164,13 @@ impl Ring {
         self
     }
 
+    /// The same, that hands transfers to workers of the kernel, which may wait, from the first one on.
+    #[must_use]
+    pub fn by_workers(mut self, by_workers: bool) -> Self {
+        self.by_workers = by_workers;
+        self
+    }
+
     /// In how many segments of memory a request lies, on the average, as [`Buffers::segments`] tells it.
     pub fn segments(&self) -> Option<f64> {
         self.buffers.segments()
