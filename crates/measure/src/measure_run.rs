@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use halfpower_record::{Cpu, LaneRecord, LaneRole, Record};
+use halfpower_record::{Cpu, DiscardReason, LaneRecord, LaneRole, Record};
 use halfpower_spec::{EngineName, Pass, Run};
 
 use crate::MeasureError;
@@ -33,6 +33,25 @@ pub fn measure_until_stopped(
     run: &Run,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
+    let first = measure_together(backend, run, stop)?;
+    let given_back = first.resubmitted_ios;
+    if given_back == 0 || stop.load(Ordering::Relaxed) || !backend.hand_to_workers() {
+        return Ok(first);
+    }
+    // Behind a limit each request that is given back was counted against it, and its window gave too little.
+    let second = measure_together(backend, run, stop)?;
+    backend.note(
+        "the kernel gave requests back that it could not take at once (EAGAIN), as behind a control group's io.max: since \
+         then workers of the kernel, which may wait, carry those of io_uring",
+    );
+    let mut discarded = vec![first.discarded_for(DiscardReason::GivenBack)];
+    discarded.extend(second.discarded);
+    let resubmitted_ios = given_back + second.resubmitted_ios;
+    Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, resubmitted_ios, ..second })
+}
+
+/// One window of a run, by all that make it.
+fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     loop {
         let own = backend.share_out(run)?;
         let made = own.map(|own| measure_own_part(backend, &own, stop));
@@ -99,6 +118,7 @@ fn measure_in_pass(
         read_ios: if rw.trims() { 0 } else { sum.read_ios },
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
+        resubmitted_ios: sum.resubmitted_ios,
         achieved_depth: sum.depth,
         cpu: Cpu { ios: submitted, waited_ns: waited_ns(engine, &own), ..spent.cpu },
         trims: rw.trims().then(|| sum.trims(rw)),
