@@ -53,13 +53,16 @@ PROGRAMS = {
     "libc6": [],
     "zlib1g": [],
 }
-NAMES = {"modprobe": "kmod", "insmod": "kmod", "rmmod": "kmod", "lsmod": "kmod", "mkfs.ext4": "mke2fs"}
+NAMES = {"bin/mkfs.ext4": "mke2fs", "sbin/mount.nfs": "../bin/mount.nfs", "sbin/mount.nfs4": "../bin/mount.nfs",
+         "sbin/mount.cifs": "../bin/mount.cifs"}
+# kmod is this in place of busybox's, which takes no packed module; the kernel calls /sbin/modprobe by itself.
+NAMES |= {f"{place}/{name}": "/bin/kmod" for place in ("bin", "sbin") for name in ("modprobe", "insmod", "rmmod", "lsmod")}
 # Libraries that no program names: halfpower's, and what the C library opens by itself.
 LIBRARIES = ["ld-linux-x86-64.so.2", "libm.so.6", "libgcc_s.so.1", "libnss_files.so.2", "libksmbdtools.so"]
 
 # The modules that scenarios load; what they need comes with them.
 MODULES = """
-    nvme virtio_pci virtio_blk virtio_scsi ata_piix ata_generic ahci sd_mod sg mptsas sym53c8xx
+    nvme virtio_pci virtio_blk virtio_scsi ata_piix ata_generic ahci sd_mod sg sym53c8xx
     xhci_pci ehci_pci uhci_hcd uas usb_storage
     scsi_debug null_blk brd loop dm_mod dm_delay dm_flakey dm_crypt dm_snapshot dm_mirror dm_raid dm_thin_pool
     dm_multipath dm_round_robin dm_queue_length dm_service_time scsi_dh_alua
@@ -275,10 +278,7 @@ def programs(tree):
         add(name, "lib/x86_64-linux-gnu", needed_by)
     archive.link("lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
     for name, program in NAMES.items():
-        archive.link(f"bin/{name}", program)
-    for name in ("mount.nfs", "mount.cifs"):
-        archive.link(f"sbin/{name}", f"/bin/{name}")
-    archive.link("sbin/mount.nfs4", "/bin/mount.nfs")
+        archive.link(name, program)
     for applet in call(places["busybox"], "--list").decode().split():
         archive.link(f"bin/{applet}", "busybox")
     for folder in ("proc sys dev tmp run mnt root export var/lib/halfpower var/lib/nfs/rpc_pipefs "

@@ -27,7 +27,6 @@ DISKS = {
     "scsi": (["virtio-scsi-pci,id=vscsi"], "scsi-hd,drive=d{n},id=disk{n},bus=vscsi.0"),
     "sata": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.{n}"),
     "ide": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.0"),
-    "sas": (["mptsas1068,id=sas"], "scsi-hd,drive=d{n},id=disk{n},bus=sas.0"),
     "parallel-scsi": (["lsi53c895a,id=lsi"], "scsi-hd,drive=d{n},id=disk{n},bus=lsi.0"),
     "usb": (["qemu-xhci,id=usb"], "usb-storage,drive=d{n},id=disk{n},bus=usb.0"),
 }
@@ -185,7 +184,7 @@ def run_qemu(words, scenario, folder, log, echo):
         for line in process.stdout:
             line = line.decode(errors="replace").replace("\r", "").rstrip("\n")
             lines.append(line)
-            print(line, file=kept, flush=True)
+            print(f"{time.monotonic() - began:6.1f}  {line}", file=kept, flush=True)
             if echo:
                 echo(line)
             if asked := re.match(r"room: pull d(\d+)$", line):
