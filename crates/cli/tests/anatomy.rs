@@ -35,6 +35,7 @@ fn traced(bs: u64, iodepth: u32, repeat: u32, pass: Pass, means: [f64; 7]) -> Re
         short_transfers: 0,
         errors: BTreeMap::new(),
         overdue_ios: 0,
+        resubmitted_ios: 0,
         latency,
         achieved_depth: f64::from(iodepth),
         cpu: Cpu { span_ns: elapsed_ns, ios: 1000, ..Cpu::default() },

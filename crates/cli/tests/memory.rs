@@ -134,6 +134,7 @@ fn record(run: &Run) -> Record {
         short_transfers: 0,
         errors: BTreeMap::new(),
         overdue_ios: 0,
+        resubmitted_ios: 0,
         latency,
         achieved_depth: threads,
         cpu: Cpu::default(),

@@ -96,6 +96,7 @@ impl ForeignRun {
             short_transfers: self.short_transfers,
             errors: self.errors,
             overdue_ios: 0,
+            resubmitted_ios: 0,
             latency: self.latency,
             by_direction: apart.then_some(sides),
             trims: None,

@@ -108,6 +108,10 @@ impl Engine for IoUring {
         BufferState { unregistered, segments: self.ring.segments() }
     }
 
+    fn resubmitted_ios(&self) -> u64 {
+        self.ring.resubmitted()
+    }
+
     #[inline]
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         if self.writes {
@@ -128,9 +132,16 @@ impl Engine for IoUring {
         // What comes back together goes out together, and no more than that goes out with one call.
         let more = (self.ring.in_flight() / IN_FLIGHT_FOR_ONE_MORE).min(self.batch - 1);
         let more = if least > 0 { more } else { 0 };
-        self.ring.submit_and_wait(least + more).map_err(refused)?;
-        self.take(done);
-        Ok(())
+        let (before, least) = (done.len(), least.min(self.ring.in_flight()));
+        loop {
+            let resubmitted = self.ring.resubmitted();
+            self.ring.submit_and_wait((least + more).saturating_sub(done.len() - before)).map_err(refused)?;
+            self.take(done);
+            // What was sent again is still awaited.
+            if done.len() - before >= least || self.ring.resubmitted() == resubmitted {
+                return Ok(());
+            }
+        }
     }
 
     fn reap_until(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), EngineError> {

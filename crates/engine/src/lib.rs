@@ -137,6 +137,12 @@ pub trait Engine: Send {
         BufferState::default()
     }
 
+    /// Requests that the kernel gave back unserved (EAGAIN) and that the engine sent again; each is one request with one
+    /// completion all the same.
+    fn resubmitted_ios(&self) -> u64 {
+        0
+    }
+
     /// Takes requests; they may already be under way when this returns, and are at the latest in `reap`.
     ///
     /// # Errors

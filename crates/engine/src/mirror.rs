@@ -92,6 +92,10 @@ impl Engine for Mirror {
         self.pieces.now()
     }
 
+    fn resubmitted_ios(&self) -> u64 {
+        self.pieces.resubmitted_ios()
+    }
+
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         for request in batch {
             self.pieces.begin(request);

@@ -109,6 +109,11 @@ impl Pieces {
         self.engine.now()
     }
 
+    /// As [`Engine::resubmitted_ios`], of pieces.
+    pub fn resubmitted_ios(&self) -> u64 {
+        self.engine.resubmitted_ios()
+    }
+
     /// A request begins; its pieces follow.
     #[inline]
     pub fn begin(&mut self, request: &Request) {

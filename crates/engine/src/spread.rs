@@ -31,6 +31,10 @@ impl Engine for SpreadOver {
         self.engine.buffers()
     }
 
+    fn resubmitted_ios(&self) -> u64 {
+        self.engine.resubmitted_ios()
+    }
+
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         let spread = self.spread;
         self.batch.clear();

@@ -32,6 +32,10 @@ impl Engine for Verified {
         self.engine.now()
     }
 
+    fn resubmitted_ios(&self) -> u64 {
+        self.engine.resubmitted_ios()
+    }
+
     fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
         for request in batch {
             self.lengths[request.slot as usize] = request.length;

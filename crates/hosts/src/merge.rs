@@ -27,6 +27,7 @@ pub(crate) fn records(mut own: Record, other: Record) -> Record {
         read_ios: own.read_ios + other.read_ios,
         short_transfers: own.short_transfers + other.short_transfers,
         overdue_ios: own.overdue_ios + other.overdue_ios,
+        resubmitted_ios: own.resubmitted_ios + other.resubmitted_ios,
         achieved_depth: own.achieved_depth + other.achieved_depth,
         by_direction: both(own.by_direction, other.by_direction, by_direction),
         trims: both(own.trims, other.trims, trims),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use halfpower_engine::EngineError;
+use halfpower_os::OsError;
 use halfpower_spec::{Bytes, Kernel, Workload};
 
 /// A place that cannot be prepared, or a run that is lost.
@@ -20,7 +21,7 @@ pub enum MeasureError {
     Share(#[from] halfpower_share::ShareError),
     /// The operating system refused something about the target.
     #[error(transparent)]
-    Os(#[from] halfpower_os::OsError),
+    Os(halfpower_os::OsError),
     /// The target is not what it would have to be.
     #[error("{}: {what}", path.display())]
     Target {
@@ -85,4 +86,14 @@ pub enum MeasureError {
     /// The soaker could not be started.
     #[error("the soaker's threads cannot be started: {0}; measure without it")]
     Account(io::Error),
+}
+
+impl From<OsError> for MeasureError {
+    /// A call that was cut short is only told of where the user has asked for an end.
+    fn from(error: OsError) -> Self {
+        match error {
+            OsError::Call { error, .. } if error.kind() == io::ErrorKind::Interrupted => Self::Interrupted,
+            other => Self::Os(other),
+        }
+    }
 }

@@ -99,6 +99,7 @@ fn measure_in_pass(
         read_ios: if rw.trims() { 0 } else { sum.read_ios },
         short_transfers: sum.short_transfers,
         overdue_ios: sum.overdue_ios,
+        resubmitted_ios: sum.resubmitted_ios,
         achieved_depth: sum.depth,
         cpu: Cpu { ios: submitted, waited_ns: waited_ns(engine, &own), ..spent.cpu },
         trims: rw.trims().then(|| sum.trims(rw)),

@@ -18,6 +18,7 @@ pub(crate) struct Sum {
     pub short_transfers: u64,
     pub drained_ios: u64,
     pub overdue_ios: u64,
+    pub resubmitted_ios: u64,
     pub errors: BTreeMap<String, u64>,
     pub latency: Latency,
     /// Of `bytes`, those that were read; latencies of reads and of writes.
@@ -48,6 +49,7 @@ impl Sum {
             short_transfers: tallies().map(|tally| tally.short_transfers).sum(),
             drained_ios: tallies().map(|tally| tally.drained_ios).sum(),
             overdue_ios: tallies().map(|tally| tally.overdue_ios).sum(),
+            resubmitted_ios: tallies().map(|tally| tally.resubmitted_ios).sum(),
             errors: BTreeMap::new(),
             latency: Latency::default(),
             by_direction: ByDirection::default(),

@@ -169,6 +169,7 @@ impl<'a> Window<'a> {
         }
         self.count_overdue(now);
         self.close()?;
+        self.tally.resubmitted_ios = self.engine.resubmitted_ios();
         Ok(self.tally)
     }
 

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
+use crate::interrupt::resumed;
 use crate::mounts::mounted_at;
 use crate::{DeviceNumber, Mode, OsError, RunFile};
 
@@ -155,9 +156,12 @@ impl DataFile {
     /// [`OsError::Full`] where there is no room.
     pub fn allocate(&self, size_bytes: u64) -> Result<(), OsError> {
         self.has_room(size_bytes)?;
-        let reserved = match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes) {
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.file.set_len(size_bytes),
-            other => other.map_err(io::Error::from),
+        let reserve = || rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes);
+        let reserved = match resumed(reserve) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => {
+                self.file.set_len(size_bytes)
+            }
+            other => other,
         };
         reserved.map_err(|error| OsError::of("fallocate", "extended", &self.path, error).wanting(size_bytes))
     }
@@ -194,7 +198,8 @@ impl DataFile {
     /// # Errors
     /// What the system says.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<usize, OsError> {
-        self.file.read_at(bytes, offset).map_err(|error| OsError::of("pread", "read", &self.path, error))
+        let read = resumed(|| self.file.read_at(bytes, offset));
+        read.map_err(|error| OsError::of("pread", "read", &self.path, error))
     }
 
     /// Writes all of `bytes` from `offset` on, into the page cache.
@@ -203,7 +208,14 @@ impl DataFile {
     /// What the system says.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<(), OsError> {
         let refused = |error| OsError::of("pwrite", "written to", &self.path, error).wanting(bytes.len() as u64);
-        self.file.write_all_at(bytes, offset).map_err(refused)
+        let mut written = 0;
+        while written < bytes.len() {
+            match resumed(|| self.file.write_at(&bytes[written..], offset + written as u64)).map_err(refused)? {
+                0 => return Err(refused(io::ErrorKind::WriteZero.into())),
+                more => written += more,
+            }
+        }
+        Ok(())
     }
 
     /// Makes durable what was written.
@@ -211,7 +223,8 @@ impl DataFile {
     /// # Errors
     /// What the system says; data may be lost then.
     pub fn sync(&self) -> Result<(), OsError> {
-        self.file.sync_data().map_err(|error| OsError::of("fdatasync", "written to", &self.path, error))
+        resumed(|| rustix::fs::fdatasync(&self.file))
+            .map_err(|error| OsError::of("fdatasync", "written to", &self.path, error))
     }
 
     /// The same data opened once more, in `mode`.

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
+use crate::interrupt::resumed;
 use crate::{DataFile, Kind, OsError};
 
 /// Write back first, so that delayed allocations show (`FIEMAP_FLAG_SYNC`, <linux/fiemap.h>).
@@ -58,7 +59,7 @@ impl DataFile {
         let mut written = 0;
         let mut next = range.start;
         while next < range.end {
-            let extents = match self.extents(next..range.end) {
+            let extents = match resumed(|| self.extents(next..range.end)) {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS)) => {
                     return Ok(None);
                 }

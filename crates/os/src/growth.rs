@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::fs::FallocateFlags;
 
+use crate::interrupt::resumed;
 use crate::{DataFile, Mode, OsError, RunFile};
 
 impl DataFile {
@@ -15,7 +16,7 @@ impl DataFile {
     /// Where the file system cannot reserve blocks, or has no room.
     pub fn reserve(&self, size_bytes: u64) -> Result<(), OsError> {
         self.has_room(size_bytes)?;
-        rustix::fs::fallocate(self, FallocateFlags::empty(), 0, size_bytes)
+        resumed(|| rustix::fs::fallocate(self, FallocateFlags::empty(), 0, size_bytes))
             .map_err(|error| OsError::of("fallocate", "extended", self.path(), error).wanting(size_bytes))
     }
 

@@ -1,11 +1,15 @@
-//! Turns signals into what the program can act on: a flag that asks for an end, and errors in place of a kill.
+//! Turns signals into what the program can act on: a flag that asks for an end, calls that go on after any other signal,
+//! and errors in place of a kill.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
+
+/// The flag that was handed out first.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// A flag that becomes true at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT; a second one ends the process at once.
 ///
@@ -17,7 +21,30 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
+    let _ = STOP.set(Arc::clone(&stop));
     Ok(stop)
+}
+
+/// Makes a call that may take long, and makes it again where something got in between (EINTR): a signal, a stopped
+/// process that goes on, or the kernel's own work for a ring of this thread. Only where the user has asked for an end
+/// meanwhile EINTR is the outcome.
+///
+/// # Errors
+/// The call's own.
+pub fn resumed<T, E: Into<io::Error>>(call: impl FnMut() -> Result<T, E>) -> io::Result<T> {
+    resumed_unless(call, || STOP.get().is_some_and(|stop| stop.load(Ordering::Relaxed)))
+}
+
+fn resumed_unless<T, E: Into<io::Error>>(
+    mut call: impl FnMut() -> Result<T, E>,
+    stops: impl Fn() -> bool,
+) -> io::Result<T> {
+    loop {
+        match call().map_err(Into::into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && !stops() => {}
+            other => return other,
+        }
+    }
 }
 
 /// From here on a write beyond the process's limit on file sizes (`ulimit -f`) is an error, as one without room is, and
@@ -28,4 +55,29 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
 pub fn refuse_large_files_by_error() -> io::Result<()> {
     // Any handler will do: the write then fails with EFBIG.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn an_interrupted_call_is_made_again_until_it_is_done_or_the_user_has_enough() {
+        let calls = std::cell::Cell::new(0);
+        let interrupted_until = |last: u32, outcome: Result<u32, Errno>| {
+            calls.set(0);
+            let calls = &calls;
+            move || {
+                calls.set(calls.get() + 1);
+                if calls.get() < last { Err(Errno::INTR) } else { outcome }
+            }
+        };
+        assert_eq!(resumed(interrupted_until(4, Ok(7))).unwrap(), 7);
+        assert_eq!(calls.get(), 4);
+        let failed = resumed(interrupted_until(3, Err(Errno::NOSPC))).unwrap_err();
+        assert_eq!((failed.raw_os_error(), calls.get()), (Some(libc::ENOSPC), 3));
+        let stopped = resumed_unless(interrupted_until(u32::MAX, Ok(7)), || calls.get() == 2).unwrap_err();
+        assert_eq!((stopped.raw_os_error(), calls.get()), (Some(libc::EINTR), 2));
+    }
 }

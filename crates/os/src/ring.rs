@@ -20,11 +20,12 @@ use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
+use io_uring::squeue::SubmissionQueue;
 use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, opcode};
 
 use crate::transfer::{file_of_slot, refuse_in_flight};
-use crate::{Buffers, OsError, Reaped, RunFile, Transfer};
+use crate::{Action, Buffers, OsError, Reaped, RunFile, Transfer};
 use entrance::{Entrance, Visit};
 use entry::{Means, Slot, entry, reaped};
 use setup::{refusal, register, set_up};
@@ -51,6 +52,14 @@ pub struct Ring {
     queued: u32,
     /// Most entries that go out with one call.
     batch: u32,
+    /// Whether transfers go to the kernel's workers, which may wait: what is sent otherwise came back with EAGAIN.
+    by_workers: bool,
+    /// Slots to send again, and how many were.
+    again: Vec<u32>,
+    resubmitted: u64,
+    /// Outcomes that a test takes for EAGAIN.
+    #[cfg(test)]
+    give_back: u32,
     disabled: bool,
     means: Means,
 }
@@ -115,8 +124,10 @@ impl Ring {
             let bytes = buffers.pointer(slot);
             // A payload is registered behind the slots.
             let outgoing_index = if payload.is_some() { buffers.count() } else { slot } as u16;
-            Slot { bytes, outgoing: bytes, outgoing_index, file, in_flight: false }
+            let transfer = Transfer { slot, action: Action::Read, offset: 0, length: 0 };
+            Slot { bytes, outgoing: bytes, outgoing_index, file, in_flight: false, transfer, may_wait: false }
         };
+        let count = buffers.count() as usize;
         let slots: Vec<Slot> = (0..).zip(file_of_slot(buffers.count(), files.len())).map(slot).collect();
         let each = slots.iter().map(|slot| (slot.bytes, buffers.bytes_each()));
         let means = match files.is_empty() {
@@ -136,6 +147,11 @@ impl Ring {
             in_flight: 0,
             queued: 0,
             batch: u32::MAX,
+            by_workers: false,
+            again: Vec::with_capacity(count),
+            resubmitted: 0,
+            #[cfg(test)]
+            give_back: 0,
             means,
         })
     }
@@ -218,12 +234,9 @@ impl Ring {
                 refuse_in_flight(transfer.slot);
             }
             assert!(transfer.length as usize <= most_bytes, "a transfer longer than its slot");
-            let entry = entry(means, *slot, transfer);
-            // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and
-            // counted so at once, until the kernel gives it back; `drop` waits for that or leaves the buffers in
-            // place for good.
-            let has_room = unsafe { queue.push(&entry) }.is_ok();
-            assert!(has_room, "the queue has entries enough for each slot");
+            slot.transfer = transfer;
+            slot.may_wait = self.by_workers;
+            enqueue(&mut queue, means, slot);
             slot.in_flight = true;
             self.in_flight += 1;
             self.queued += 1;
@@ -349,16 +362,49 @@ impl Ring {
     }
 
     /// Hands every outcome that has arrived to `take`, oldest first.
+    ///
+    /// What the kernel could not carry out without waiting (EAGAIN) is no outcome yet: it is queued again, for a worker
+    /// of the kernel that may wait, and so is all that is pushed from then on. The kernel does so itself where it
+    /// notices at once; behind a limit of a cgroup (`io.max`) it notices too late, and each transfer that comes back
+    /// was counted against the limit already.
     #[inline]
     pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
         let mut count = 0;
         for outcome in self.ring.completion() {
             let reaped = reaped(self.means, &outcome);
-            self.slots[reaped.slot as usize].in_flight = false;
+            #[cfg(test)]
+            let reaped = tests::given_back(&mut self.give_back, reaped);
+            let slot = &mut self.slots[reaped.slot as usize];
+            if reaped.result == Err(libc::EAGAIN) && !slot.may_wait {
+                self.again.push(reaped.slot);
+                continue;
+            }
+            slot.in_flight = false;
             count += 1;
             take(reaped);
         }
         self.in_flight -= count;
+        if !self.again.is_empty() {
+            self.queue_again();
+        }
+    }
+
+    #[cold]
+    fn queue_again(&mut self) {
+        self.by_workers = true;
+        let mut queue = self.ring.submission();
+        for slot in self.again.drain(..) {
+            let slot = &mut self.slots[slot as usize];
+            slot.may_wait = true;
+            enqueue(&mut queue, self.means, slot);
+            self.queued += 1;
+            self.resubmitted += 1;
+        }
+    }
+
+    /// Transfers that came back with EAGAIN and were sent again.
+    pub fn resubmitted(&self) -> u64 {
+        self.resubmitted
     }
 
     #[inline]
@@ -401,6 +447,16 @@ impl Drop for Ring {
             }
         }
     }
+}
+
+/// Puts what a slot carries into the queue.
+#[inline(always)]
+fn enqueue(queue: &mut SubmissionQueue<'_>, means: Means, slot: &Slot) {
+    let entry = entry(means, slot);
+    // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and counted so
+    // at once, until the kernel gives it back; the ring's `drop` waits for that or leaves the buffers in place for good.
+    let has_room = unsafe { queue.push(&entry) }.is_ok();
+    assert!(has_room, "the queue has entries enough for each slot");
 }
 
 /// Whether a wait only ended before its outcome: a signal, or the limit.

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
-use crate::DeviceNumber;
-
 use rustix::fs::{Advice, FallocateFlags};
+
+use crate::DeviceNumber;
+use crate::interrupt::resumed;
 
 /// In which way a run reaches its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,10 +72,10 @@ impl RunFile {
     /// The request's own outcome; not every device and file system has this.
     pub fn discard(&self, offset: u64, bytes: u64) -> io::Result<()> {
         if self.is_device {
-            return crate::device::discard(&self.file, offset, bytes);
+            return resumed(|| crate::device::discard(&self.file, offset, bytes));
         }
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        Ok(rustix::fs::fallocate(&self.file, flags, offset, bytes)?)
+        resumed(|| rustix::fs::fallocate(&self.file, flags, offset, bytes))
     }
 
     /// Makes durable what was written (`fdatasync`).
@@ -82,7 +83,7 @@ impl RunFile {
     /// # Errors
     /// The request's own outcome.
     pub fn sync_data(&self) -> io::Result<()> {
-        Ok(rustix::fs::fdatasync(&self.file)?)
+        resumed(|| rustix::fs::fdatasync(&self.file))
     }
 
     /// Tells the kernel in which order it will be read, through this handle and its clones (`posix_fadvise`).

@@ -6,11 +6,18 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::nvme::Controller;
+
+/// Settings of a write cache in the words of sysfs: on, off.
+pub const WRITE_BACK: &str = "write back";
+pub const WRITE_THROUGH: &str = "write through";
 /// Where notes lie: the first folder that can be written to; the second goes with a restart.
 const FOLDERS: [&str; 2] = ["/var/lib/halfpower", "/run/halfpower"];
+/// What a number begins with that no two disks have (`wwid` of SCSI and NVMe in sysfs).
+const WORLD_WIDE: [&str; 5] = ["naa.", "eui.", "uuid.", "nvme.", "t10."];
 /// Where block devices are described.
 const BLOCK: &str = "/sys/block";
 
@@ -198,7 +205,7 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
     };
     let restarted = boot != boot_identity();
     let found = match identity {
-        Some(identity) => device_of(block, identity),
+        Some(identity) => device_of(block, identity, device),
         None => Some(device.to_string()).filter(|_| !restarted),
     };
     let Some(found) = found else {
@@ -207,10 +214,10 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
             None => "after a restart it cannot be told which device that was; put it back by hand".to_string(),
         });
     };
-    let Some(attribute) = write_cache_attribute(&block.join(&found)) else {
+    let Some(switch) = CacheSwitch::of(&block.join(&found)) else {
         return left("it is not here now; connect it and start halfpower again".to_string());
     };
-    match fs::write(&attribute, before) {
+    match switch.set(before) {
         Ok(()) => Outcome::Mended(format!(
             "the write cache of {found} is `{before}` again, as before a halfpower that was killed"
         )),
@@ -218,11 +225,67 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
     }
 }
 
-/// The attribute by which a device is told, not only the kernel's picture of it: virtio's own, or the SCSI disk's.
-pub fn write_cache_attribute(folder: &Path) -> Option<PathBuf> {
-    let scsi = fs::read_dir(folder.join("device/scsi_disk")).ok();
-    let scsi = scsi.and_then(|mut disks| Some(disks.next()?.ok()?.path().join("cache_type")));
-    [Some(folder.join("cache_type")), scsi].into_iter().flatten().find(|attribute| attribute.is_file())
+/// By what a device's own write cache is switched, and not only the kernel's picture of it (`queue/write_cache`).
+#[derive(Debug)]
+pub enum CacheSwitch {
+    /// An attribute that its driver hands on: virtio's own, or the SCSI disk's, which is also a SATA disk's.
+    Attribute(PathBuf),
+    /// A command to the controller: an NVMe disk's folder in sysfs.
+    Nvme(PathBuf),
+}
+
+impl CacheSwitch {
+    /// That of the device which this folder of sysfs describes; `None` where there is none.
+    pub fn of(folder: &Path) -> Option<Self> {
+        let scsi = fs::read_dir(folder.join("device/scsi_disk")).ok();
+        let scsi = scsi.and_then(|mut disks| Some(disks.next()?.ok()?.path().join("cache_type")));
+        let attributes = [Some(folder.join("cache_type")), scsi];
+        let attribute = attributes.into_iter().flatten().find(|attribute| attribute.is_file());
+        attribute.map(Self::Attribute).or_else(|| Controller::of(folder).map(|_| Self::Nvme(folder.to_path_buf())))
+    }
+
+    /// The setting, in the words of sysfs: `write back` where the cache is on, `write through` where it is off.
+    ///
+    /// # Errors
+    /// Where the device does not tell, has no such cache, or the rights are missing.
+    pub fn setting(&self) -> io::Result<String> {
+        match self {
+            Self::Attribute(attribute) => Ok(fs::read_to_string(attribute)?.trim().to_string()),
+            Self::Nvme(folder) => match controller(folder)?.write_cache()? {
+                Some(on) => Ok(if on { WRITE_BACK } else { WRITE_THROUGH }.to_string()),
+                None => Err(io::Error::other("the controller has no volatile write cache")),
+            },
+        }
+    }
+
+    /// Switches it to a setting in these words.
+    ///
+    /// # Errors
+    /// Where the device refuses, or the rights are missing.
+    pub fn set(&self, setting: &str) -> io::Result<()> {
+        match self {
+            Self::Attribute(attribute) => fs::write(attribute, setting),
+            Self::Nvme(folder) => controller(folder)?.set_write_cache(setting == WRITE_BACK),
+        }
+    }
+
+    /// Whether it can be switched from here.
+    ///
+    /// # Errors
+    /// Why not: [`io::ErrorKind::ReadOnlyFilesystem`] where the device lets nobody, else what the system says.
+    pub fn can_be_set(&self) -> io::Result<()> {
+        match self {
+            Self::Attribute(attribute) if fs::metadata(attribute)?.permissions().mode() & 0o222 == 0 => {
+                Err(io::ErrorKind::ReadOnlyFilesystem.into())
+            }
+            Self::Attribute(attribute) => OpenOptions::new().write(true).open(attribute).map(drop),
+            Self::Nvme(_) => self.setting().map(drop),
+        }
+    }
+}
+
+fn controller(folder: &Path) -> io::Result<Controller> {
+    Controller::of(folder).unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
 }
 
 /// The world-wide name or serial number in a device's folder, by which it is known under any name.
@@ -232,12 +295,20 @@ pub fn device_identity(folder: &Path) -> Option<String> {
     files.iter().filter_map(read).find(|text| !text.is_empty())
 }
 
-/// The device that has this identity now; `None` where it is not one.
-fn device_of(block: &Path, identity: &str) -> Option<String> {
+/// The device that has this identity now; of several the one that is called `name`, as a path of a multipath device that
+/// has a note of its own. `None` where none is that device for certain.
+fn device_of(block: &Path, identity: &str, name: &str) -> Option<String> {
     let entries = fs::read_dir(block).ok()?.flatten();
-    let mut same = entries.filter(|entry| device_identity(&entry.path()).as_deref() == Some(identity));
-    let first = same.next()?.file_name().into_string().ok();
-    if same.next().is_some() { None } else { first }
+    let same = entries.filter(|entry| device_identity(&entry.path()).as_deref() == Some(identity));
+    let mut names: Vec<String> = same.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    // A world-wide name is one disk's, by however many paths it is reached now, and each leads to its cache. Serial
+    // numbers come more than once.
+    let is_of_one = names.len() == 1 || WORLD_WIDE.iter().any(|kind| identity.starts_with(kind));
+    match names.iter().position(|own| own == name) {
+        Some(own) => Some(names.swap_remove(own)),
+        None => names.into_iter().next().filter(|_| is_of_one),
+    }
 }
 
 /// Identifies the time since the machine was started.
@@ -277,7 +348,7 @@ mod tests {
         }
 
         fn cache(&self, name: &str) -> String {
-            fs::read_to_string(write_cache_attribute(&self.block().join(name)).unwrap()).unwrap()
+            CacheSwitch::of(&self.block().join(name)).unwrap().setting().unwrap()
         }
 
         /// What a process that was killed leaves: a note without a lock.
@@ -320,7 +391,7 @@ mod tests {
         machine.disk("sdb", "naa.1");
         let note = machine.left(Some("naa.1"), "an earlier start");
         assert!(machine.mend().contains("the write cache of sdb is `write back` again"));
-        assert_eq!((machine.cache("sda").trim(), machine.cache("sdb").trim()), ("write through", "write back"));
+        assert_eq!((machine.cache("sda").as_str(), machine.cache("sdb").as_str()), ("write through", "write back"));
         assert!(!note.exists());
         for identity in [Some("naa.7"), None] {
             let note = machine.left(identity, "an earlier start");
@@ -328,6 +399,33 @@ mod tests {
             assert_eq!(machine.cache("sda").trim(), "write through", "it is another disk");
             fs::remove_file(note).unwrap();
         }
+    }
+
+    #[test]
+    fn each_path_of_one_disk_is_put_back_by_its_own_note() {
+        let machine = Machine::new();
+        machine.disk("sdb", "naa.1");
+        let left = |device: &str, before: &str| {
+            let switched = Switched::WriteCache {
+                device: device.to_string(),
+                identity: Some("naa.1".to_string()),
+                before: before.to_string(),
+                boot: boot_identity(),
+            };
+            drop(Note::write_in(&machine.notes(), &format!("write-cache-{device}"), &switched).unwrap());
+        };
+        left("sda", "write back");
+        left("sdb", "write back");
+        assert_eq!(machine.mend().matches("is `write back` again").count(), 2);
+        assert_eq!((machine.cache("sda"), machine.cache("sdb")), ("write back".into(), "write back".into()));
+        assert_eq!(fs::read_dir(machine.notes()).unwrap().count(), 0);
+        // After a restart its paths have other names: any of them leads to it. Two disks may have one serial number.
+        left("sdx", "write around");
+        assert!(machine.mend().contains("the write cache of sda is `write around` again"));
+        machine.disk("sdc", "123456");
+        machine.disk("sdd", "123456");
+        machine.left(Some("123456"), "an earlier start");
+        assert!(machine.mend().contains("no device 123456 is here now"));
     }
 
     #[test]

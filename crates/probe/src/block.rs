@@ -54,6 +54,8 @@ pub(crate) struct Volume {
     pub stands_on: String,
     /// Names of the disks straight beneath.
     pub beneath: Vec<String>,
+    /// How often each byte is written to what is beneath; `None` where that is not told.
+    pub copies: Option<u32>,
 }
 
 /// The block devices between a target and its media.
@@ -63,12 +65,14 @@ pub(crate) struct Stack {
     pub volumes: Vec<Volume>,
     /// What stands on nothing else, in the order found.
     pub disks: Vec<Disk>,
+    /// Names of what the target stands on straight.
+    tops: Vec<String>,
 }
 
 impl Stack {
     /// Follows `tops` down to their disks.
     pub fn below(root: &Root, mounts: &[Mount], tops: &[Disk]) -> Self {
-        let mut stack = Self::default();
+        let mut stack = Self { tops: tops.iter().map(|top| top.name.clone()).collect(), ..Self::default() };
         for top in tops {
             stack.descend(root, mounts, top, 0);
         }
@@ -91,25 +95,92 @@ impl Stack {
         }
         let names: Vec<String> = beneath.iter().map(|disk| disk.name.clone()).collect();
         let stands_on = file.map_or_else(|| names.join(" and "), |file| format!("the file {file}"));
-        let what = volume_kind(root, disk);
-        self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names });
+        let (what, copies) = (volume_kind(root, disk), copies(root, disk, &beneath));
+        self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names, copies });
         for lower in &beneath {
             self.descend(root, mounts, lower, depth + 1);
         }
     }
 
-    /// Whether every disk gets every write: an md mirror straight over all of them.
-    pub fn mirrored(&self) -> bool {
-        let names: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
-        let over_all = |volume: &Volume| volume.beneath.iter().map(String::as_str).eq(names.iter().copied());
-        self.volumes.iter().any(|volume| volume.what == "md raid1" && over_all(volume))
+    /// How many bytes the disks together are written for each byte that is written to the target: 1 but for mirrors.
+    /// Parts side by side are taken to get equal shares, and parity is not counted. `None` where that is not told.
+    pub fn copies(&self) -> Option<f64> {
+        let each = 1.0 / self.tops.len().max(1) as f64;
+        self.tops.iter().map(|top| self.written(top, each, 0)).sum()
     }
+
+    /// The same of what is below `name`, where `share` comes to it.
+    fn written(&self, name: &str, share: f64, depth: usize) -> Option<f64> {
+        let volume = self.volumes.iter().find(|volume| volume.disk.name == name && depth <= DEEPEST);
+        let Some(volume) = volume.filter(|volume| !volume.beneath.is_empty()) else { return Some(share) };
+        let each = share * f64::from(volume.copies?) / volume.beneath.len() as f64;
+        volume.beneath.iter().map(|lower| self.written(lower, each, depth + 1)).sum()
+    }
+}
+
+/// How often a volume writes each byte to what is beneath it. md says so in sysfs; the device mapper says it to root
+/// alone, and to others only the names that LVM gives its parts tell something.
+fn copies(root: &Root, disk: &Disk, beneath: &[Disk]) -> Option<u32> {
+    let all = u32::try_from(beneath.len()).ok();
+    match root.text(disk.sys.join("md/level")).as_deref() {
+        Some("raid1") => return all,
+        // Copies near each other in the lowest byte, copies far from each other in the next (drivers/md/raid10.c).
+        Some("raid10") => {
+            let layout = root.number::<u32>(disk.sys.join("md/layout"))?;
+            return Some((layout & 0xff) * (layout >> 8 & 0xff)).filter(|copies| *copies > 0);
+        }
+        Some(_) => return Some(1),
+        None => {}
+    }
+    if !root.exists(disk.sys.join("dm")) {
+        return Some(1);
+    }
+    if let Some(parts) = disk.number(root).and_then(|number| root.mapping(number)) {
+        let mut copies = parts.iter().map(|part| copies_of_part(part));
+        let first = copies.next().unwrap_or(Some(1));
+        return first.filter(|_| copies.all(|other| other == first));
+    }
+    let has = |part: &str| beneath.iter().any(|lower| mapped_name(root, lower).is_some_and(|name| name.contains(part)));
+    match (has("_mimage_"), has("_rimage_")) {
+        (true, _) => all,
+        // A mirror, a stripe or one with parity.
+        (false, true) => None,
+        (false, false) => Some(1),
+    }
+}
+
+/// Of one part of a mapped device (admin-guide/device-mapper/dm-raid.rst; drivers/md/dm-raid1.c); `None` of one that does not
+/// say.
+fn copies_of_part(part: &str) -> Option<u32> {
+    let words: Vec<&str> = part.split_whitespace().collect();
+    let number = |at: usize| words.get(at).and_then(|word| word.parse::<u32>().ok());
+    // Behind the kind: a word, so many parameters, and how many devices there are.
+    let parameters = || words.get(3..3 + number(2)? as usize);
+    let devices = || number(3 + number(2)? as usize);
+    match (words.first().copied(), words.get(1).copied()) {
+        (Some("mirror"), _) | (Some("raid"), Some("raid1")) => devices(),
+        (Some("raid"), Some(kind)) if kind.starts_with("raid10") => {
+            let mut pairs = parameters()?.windows(2);
+            let told = pairs.find(|pair| pair[0] == "raid10_copies").map(|pair| pair[1].parse().ok());
+            told.unwrap_or(Some(2))
+        }
+        _ => Some(1),
+    }
+}
+
+fn mapped_name(root: &Root, disk: &Disk) -> Option<String> {
+    root.text(disk.sys.join("dm/name"))
+}
+
+/// Whether it holds what LVM notes of a mirror's parts, and no data.
+fn is_notes(root: &Root, disk: &Disk) -> bool {
+    mapped_name(root, disk).is_some_and(|name| name.contains("_rmeta_") || name.ends_with("_mlog"))
 }
 
 fn slaves(root: &Root, disk: &Disk) -> Vec<Disk> {
     let folder = disk.sys.join("slaves");
     let resolve = |name: String| Disk::at(root, root.resolve(folder.join(name))?);
-    root.names(&folder).into_iter().filter_map(resolve).collect()
+    root.names(&folder).into_iter().filter_map(resolve).filter(|disk| !is_notes(root, disk)).collect()
 }
 
 fn volume_kind(root: &Root, disk: &Disk) -> String {

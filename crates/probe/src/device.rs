@@ -4,6 +4,7 @@ use halfpower_record::Device;
 use halfpower_spec::Bytes;
 
 use crate::Root;
+use crate::ata;
 use crate::block::Disk;
 use crate::sysfs_path::numbered;
 
@@ -85,7 +86,8 @@ pub(crate) fn transport(root: &Root, disk: &Disk) -> Option<String> {
         ("host", "scsi"),
     ];
     let met = |prefix: &str| folders.iter().any(|folder| numbered(folder, prefix));
-    through.iter().find(|(prefix, _)| met(prefix)).map(|(_, word)| (*word).to_string())
+    let word = through.iter().find(|(prefix, _)| met(prefix)).map(|(_, word)| (*word).to_string());
+    word.map(|word| if word == "sata" && ata::is_parallel(root, &disk.sys) { "pata".to_string() } else { word })
 }
 
 /// `nvme` on PCIe, `nvme-tcp`, `nvme-rdma` or `nvme-fc` over a network.

@@ -69,7 +69,7 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
         End::Server { kind, address } => {
             match address.and_then(|address| network_level(root, address)) {
                 Some(level) => levels.push(level),
-                None => levels.extend(side_by_side(root, vec![link::network(root)], false)),
+                None => levels.extend(side_by_side(root, vec![link::network(root)], Some(1.0))),
             }
             levels.push(unknown("server", format!("a server of {kind} advertises no speed")));
         }
@@ -89,7 +89,7 @@ fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
         unknown(&name, format!("{} on {stands_on}; it advertises no speed of its own", volume.what))
     }));
     levels.extend(uplink(root, stack));
-    levels.extend(side_by_side(root, every_link(root, stack), stack.mirrored()));
+    levels.extend(side_by_side(root, every_link(root, stack), stack.copies()));
     levels.push(device_level(root, stack));
     levels
 }
@@ -116,7 +116,7 @@ fn over_network(transport: Option<&str>) -> bool {
 }
 
 /// One level for each kind of link, in the order met; in a virtual machine without a figure.
-fn side_by_side(root: &Root, links: Vec<Link>, mirrored: bool) -> Vec<Level> {
+fn side_by_side(root: &Root, links: Vec<Link>, copies: Option<f64>) -> Vec<Level> {
     let guest = virtual_machine(root);
     let mut kinds: Vec<&'static str> = Vec::new();
     for link in &links {
@@ -125,10 +125,11 @@ fn side_by_side(root: &Root, links: Vec<Link>, mirrored: bool) -> Vec<Level> {
         }
     }
     let of_kind = |kind| links.iter().filter(|link| link.kind == kind).collect::<Vec<_>>();
-    kinds.into_iter().flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), mirrored)).collect()
+    kinds.into_iter().flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), copies)).collect()
 }
 
-fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, mirrored: bool) -> Vec<Level> {
+/// `copies` is how often each byte that is written goes over them.
+fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, copies: Option<f64>) -> Vec<Level> {
     let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
     let source = sources.join("; and ");
     let Some(rates) = links.iter().map(|link| link.rate.map(|rate| rate.0)).collect::<Option<Vec<f64>>>() else {
@@ -147,15 +148,29 @@ fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, mirrored: bo
     };
     let sum: f64 = rates.iter().sum();
     let source = if links.len() > 1 { format!("{} together: {source}", links.len()) } else { source };
-    if !mirrored || links.len() < 2 {
+    if copies == Some(1.0) {
         return vec![level(kind.to_string(), sum, None, source)];
     }
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let each = format!("every write goes over each of {}: the slowest decides", links.len());
-    vec![
-        level(format!("{kind}, reads"), sum, Some(Direction::Read), source),
-        level(format!("{kind}, writes"), least, Some(Direction::Write), each),
-    ]
+    let all = links.len() as f64;
+    let (rate, why) = match copies {
+        None => (None, "how often a volume here writes each byte is told to root alone".to_string()),
+        Some(copies) if copies == all => {
+            (Some(least), format!("every write goes over each of {all}: the slowest decides"))
+        }
+        Some(copies) => {
+            let slowest = if links.len() > 1 { format!("; the slowest of {all} decides") } else { String::new() };
+            (Some(least * all / copies), format!("each byte is written {copies} times{slowest}"))
+        }
+    };
+    let writes = Level {
+        name: format!("{kind}, writes"),
+        pap: rate.map(Rate),
+        direction: Some(Direction::Write),
+        source: why,
+        ..Level::default()
+    };
+    vec![level(format!("{kind}, reads"), sum, Some(Direction::Read), source), writes]
 }
 
 /// The narrowest PCIe link before the last ones, where it is narrower than what hangs on it.
@@ -200,6 +215,7 @@ fn device_level(root: &Root, stack: &Stack) -> Level {
     let kind = match transport.as_deref() {
         Some("nvme") => "an NVMe drive",
         Some("sata") => "a SATA disk",
+        Some("pata") => "an IDE disk (parallel ATA)",
         Some("usb") => "a USB disk",
         Some("virtio") => "a virtio disk",
         Some("zram" | "ram" | "pmem") => "memory as a disk",
@@ -214,15 +230,22 @@ fn device_level(root: &Root, stack: &Stack) -> Level {
 fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
     let known = limits(root, mounts);
     let of = |disk: &Disk| disk.number(root).and_then(|number| known.get(&number)).cloned().unwrap_or_default();
-    let pick = |which: fn(&Limits) -> &Option<Limit>, mirrored| {
+    let pick = |which: fn(&Limits) -> &Option<Limit>, copies: Option<f64>| {
         let volumes = stack.volumes.iter().filter_map(|volume| which(&of(&volume.disk)).clone());
         let disks: Vec<Option<Limit>> = stack.disks.iter().map(|disk| which(&of(disk)).clone()).collect();
-        let side_by_side = if mirrored { disks.into_iter().flatten().min_by(tighter) } else { sum(disks) };
+        // Of what a mirror writes each disk gets its share, whatever the others may take.
+        let by_share =
+            |copies: f64, limit: Limit| Limit { most: limit.most * stack.disks.len() as f64 / copies, ..limit };
+        let side_by_side = match copies {
+            Some(1.0) => sum(disks),
+            Some(copies) => disks.into_iter().flatten().min_by(tighter).map(|limit| by_share(copies, limit)),
+            None => None,
+        };
         volumes.chain(side_by_side).min_by(tighter)
     };
-    let mirrored = stack.mirrored();
-    let reads = (pick(|limits| &limits.read_bps, false), pick(|limits| &limits.read_iops, false));
-    let writes = (pick(|limits| &limits.write_bps, mirrored), pick(|limits| &limits.write_iops, mirrored));
+    let (once, copies) = (Some(1.0), stack.copies());
+    let reads = (pick(|limits| &limits.read_bps, once), pick(|limits| &limits.read_iops, once));
+    let writes = (pick(|limits| &limits.write_bps, copies), pick(|limits| &limits.write_iops, copies));
     let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);
     if (most(&reads.0), most(&reads.1)) == (most(&writes.0), most(&writes.1)) {
         let sources = [&reads.0, &writes.0, &reads.1, &writes.1];

@@ -3,6 +3,7 @@
 //! A path enters, a [`halfpower_record::Environment`] leaves. Nothing here fails for want of a fact: what the kernel does
 //! not tell is `None`, and a level without a figure says why it has none.
 
+mod ata;
 mod block;
 mod cgroup;
 mod cgroup_machine;

@@ -1,4 +1,4 @@
-//! Reads the negotiated speed of the links to a disk: SATA, SAS, USB, Fibre Channel and the network.
+//! Reads the negotiated speed of the links to a disk: SAS, USB, Fibre Channel and the network.
 //!
 //! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
 //! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
@@ -8,34 +8,20 @@ use std::path::{Path, PathBuf};
 use halfpower_spec::Rate;
 
 use crate::Root;
+use crate::ata;
 use crate::pcie;
 use crate::sysfs_path::{Link, folders, leading, name, numbered};
 
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
-    let found = [pcie::endpoint(root, way), fibre_channel(root, way), sas(root, way), sata(root, way), usb(root, way)];
+    let found =
+        [pcie::endpoint(root, way), fibre_channel(root, way), sas(root, way), ata::link(root, way), usb(root, way)];
     found.into_iter().flatten().collect()
 }
 
 /// The last folder on the way whose name is `prefix` and a number.
-fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
+pub(crate) fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
     folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
-}
-
-/// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2).
-fn sata(root: &Root, way: &Path) -> Option<Link> {
-    let port = last_numbered(way, "ata")?;
-    let number = name(&port).strip_prefix("ata")?;
-    let link = format!("link{number}");
-    let speed = root.text(port.join(&link).join("ata_link").join(&link).join("sata_spd"));
-    let speed = speed.or_else(|| root.text(format!("sys/class/ata_link/{link}/sata_spd")));
-    let gigabits = speed.as_deref().and_then(leading);
-    let source = match gigabits {
-        Some(gigabits) => format!("SATA {gigabits} Gbit/s at {}, 8b/10b", name(&port)),
-        None => format!("the kernel does not tell the speed of the SATA link at {}", name(&port)),
-    };
-    let rate = gigabits.map(|gigabits| Rate(gigabits * 1e9 * 0.8 / 8.0));
-    Some(Link { kind: "SATA link", key: port, rate, source })
 }
 
 /// Serial attached SCSI: the sum over the phys of the port; 8b/10b up to 12 Gbit/s, 128b/150b at 22.5 (SAS-4).

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use halfpower_os::DeviceNumber;
+
 /// The folder that /proc, /sys and /run are looked for in: `/` of the running system, or a tree that a test
 /// laid out.
 #[derive(Debug, Clone)]
@@ -46,6 +48,15 @@ impl Root {
     /// Whether there is such a file or folder.
     pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.base.join(path).exists()
+    }
+
+    /// The parts of a mapped device, as `dmsetup table` has them behind start and length; `None` where that is not told. In
+    /// a tree that was laid out the file `mapping/MAJOR:MINOR` has them.
+    pub(crate) fn mapping(&self, number: DeviceNumber) -> Option<Vec<String>> {
+        match self.base == Path::new("/") {
+            true => halfpower_os::device_mapper::table(number).ok(),
+            false => Some(self.text(format!("mapping/{number}"))?.lines().map(str::to_string).collect()),
+        }
     }
 
     /// The path with every symbolic link followed, as long as it stays below the root.

@@ -278,3 +278,167 @@ fn the_data_sheets_figure_goes_on_the_medium() {
     assert_pap(&seen, "SATA link", 600e6);
     with_peak(&mut [], Rate(1.0));
 }
+
+/// A channel of parallel ATA with places for two disks, of which `name` is one.
+fn ide(tree: &Tree, driver: &str, place: u32, name: &str, mode: &str) -> String {
+    let function = "sys/devices/pci0000:00/0000:00:1f.1";
+    if !tree.root_has(&format!("{function}/driver")) {
+        tree.link(&format!("{function}/driver"), &format!("sys/bus/pci/drivers/{driver}"));
+    }
+    let ata = format!("{function}/ata1");
+    tree.file(&format!("{ata}/link1/ata_link/link1/sata_spd"), "<unknown>\n");
+    for device in 0..2 {
+        let folder = format!("{ata}/link1/dev1.{device}/ata_device/dev1.{device}");
+        let mode = if device == place { mode } else { "XFER_PIO_SLOW" };
+        tree.file(&format!("{folder}/xfer_mode"), format!("{mode}\n"));
+    }
+    let sys = format!("{ata}/host0/target0:0:{place}/0:0:{place}:0/block/{name}");
+    tree.disk(&sys, &format!("8:{}", 16 * place));
+    sys
+}
+
+#[test]
+fn an_ide_disk_is_no_sata_disk_and_carries_what_its_mode_does() {
+    let modes = [("XFER_PIO_4", 16.7), ("XFER_MW_DMA_2", 16.7), ("XFER_UDMA_2", 33.3), ("XFER_UDMA_6", 133.3)];
+    for (place, (mode, mbps)) in modes.into_iter().enumerate() {
+        let (tree, place) = (Tree::bare_metal(), place as u32 % 2);
+        ide(&tree, "ata_piix", place, "sda", mode);
+        let seen = tree.device("/dev/sda", &format!("8:{}", 16 * place));
+        assert_eq!(names(&seen), ["memory", "processor", "IDE channel", "device"]);
+        assert_pap(&seen, "IDE channel", mbps * 1e6);
+        let told = mode.trim_start_matches("XFER_").replace('_', " ");
+        assert_eq!(level(&seen, "IDE channel").source, format!("IDE (parallel ATA) at ata1 in the mode {told}"));
+        assert!(level(&seen, "device").source.starts_with("sda: an IDE disk (parallel ATA)"));
+        assert_eq!(seen.device.and_then(|device| device.transport).as_deref(), Some("pata"));
+    }
+    let tree = Tree::bare_metal();
+    ide(&tree, "pata_atiixp", 0, "sda", "XFER_UNHEARD_OF");
+    let seen = tree.device("/dev/sda", "8:0");
+    assert_eq!(level(&seen, "IDE channel").pap, None);
+    assert!(level(&seen, "IDE channel").source.contains("does not tell the mode"));
+}
+
+#[test]
+fn a_sata_port_of_the_same_driver_is_none_of_ide() {
+    let tree = Tree::bare_metal();
+    tree.link("sys/devices/pci0000:00/0000:00:17.0/driver", "sys/bus/pci/drivers/ata_piix");
+    sata(&tree, 1, "sda", "8:0");
+    let seen = tree.device("/dev/sda", "8:0");
+    assert_pap(&seen, "SATA link", 600e6);
+    assert_eq!(seen.device.and_then(|device| device.transport).as_deref(), Some("sata"));
+}
+
+/// Four disks of 600 MB/s under a volume.
+fn four(tree: &Tree, sys: &str, number: &str) {
+    tree.disk(sys, number);
+    for (port, name) in (1..).zip(["sda", "sdb", "sdc", "sdd"]) {
+        let disk = sata(tree, port, name, &format!("8:{}", 16 * (port - 1)));
+        tree.stands_on(sys, &disk);
+    }
+}
+
+#[test]
+fn a_raid10_writes_each_byte_as_often_as_its_layout_says() {
+    // Two near, two far, three near.
+    for (layout, copies) in [("258", 2.0), ("513", 2.0), ("259", 3.0)] {
+        let tree = Tree::bare_metal();
+        let md = "sys/devices/virtual/block/md0";
+        four(&tree, md, "9:0");
+        tree.file(&format!("{md}/md/level"), "raid10\n");
+        tree.file(&format!("{md}/md/layout"), format!("{layout}\n"));
+        tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+        tree.file("proc/self/cgroup", "0::/job\n");
+        tree.file("sys/fs/cgroup/job/io.max", "8:0 wbps=10000000 rbps=max\n");
+        let seen = tree.device("/dev/md0", "9:0");
+        assert_pap(&seen, "SATA link, reads", 2400e6);
+        assert_pap(&seen, "SATA link, writes", 2400e6 / copies);
+        assert_pap(&seen, "cgroup limit, writes", 40e6 / copies);
+        let source = format!("each byte is written {copies} times; the slowest of 4 decides");
+        assert_eq!(level(&seen, "SATA link, writes").source, source);
+    }
+}
+
+#[test]
+fn a_stripe_over_two_mirrors_writes_twice() {
+    let tree = Tree::bare_metal();
+    let [top, left, right] = [0, 1, 2].map(|minor| format!("sys/devices/virtual/block/md{minor}"));
+    tree.disk(&top, "9:0");
+    tree.file(&format!("{top}/md/level"), "raid0\n");
+    for (mirror, number, ports) in [(&left, "9:1", [1, 2]), (&right, "9:2", [3, 4])] {
+        tree.disk(mirror, number);
+        tree.file(&format!("{mirror}/md/level"), "raid1\n");
+        tree.stands_on(&top, mirror);
+        for port in ports {
+            let disk =
+                sata(&tree, port, ["sda", "sdb", "sdc", "sdd"][port as usize - 1], &format!("8:{}", 16 * (port - 1)));
+            tree.stands_on(mirror, &disk);
+        }
+    }
+    let seen = tree.device("/dev/md0", "9:0");
+    assert_pap(&seen, "SATA link, reads", 2400e6);
+    assert_pap(&seen, "SATA link, writes", 1200e6);
+}
+
+/// A volume of LVM over two disks, by way of parts that LVM calls so; the first are its notes.
+fn logical(tree: &Tree, parts: [&str; 2]) -> &'static str {
+    let top = "sys/devices/virtual/block/dm-9";
+    let called = |sys: &str, name: &str| {
+        tree.file(&format!("{sys}/dm/name"), format!("{name}\n"));
+        tree.file(&format!("{sys}/dm/uuid"), "LVM-abc\n");
+    };
+    tree.disk(top, "253:9");
+    called(top, "vg-lv");
+    for (index, disk) in ["sda", "sdb"].into_iter().enumerate() {
+        let below = sata(tree, index as u32 + 1, disk, &format!("8:{}", 16 * index));
+        for (nth, part) in parts.iter().enumerate() {
+            let minor = 2 * index + nth;
+            let sys = format!("sys/devices/virtual/block/dm-{minor}");
+            tree.disk(&sys, &format!("253:{minor}"));
+            called(&sys, &format!("vg-lv_{part}_{index}"));
+            tree.stands_on(&sys, &below);
+            tree.stands_on(top, &sys);
+        }
+    }
+    "/dev/dm-9"
+}
+
+#[test]
+fn a_mirror_of_lvm_adds_its_disks_for_reads_alone() {
+    let tables = [
+        ("raid raid1 3 0 region_size 4096 2 253:0 253:1 253:2 253:3", Some(600e6)),
+        ("raid raid10_near 5 0 raid10_copies 2 region_size 4096 2 253:0 253:1 253:2 253:3", Some(600e6)),
+        ("mirror core 1 1024 2 253:1 0 253:3 0 1 handle_errors", Some(600e6)),
+        ("raid raid0 1 128 2 - 253:1 - 253:3", None),
+        ("linear 253:1 0\nlinear 253:3 0", None),
+    ];
+    for (table, writes) in tables {
+        let tree = Tree::bare_metal();
+        let device = logical(&tree, ["rmeta", "rimage"]);
+        tree.file("mapping/253:9", format!("{table}\n"));
+        for part in 0..4 {
+            tree.file(&format!("mapping/253:{part}"), "linear 8:0 2048\n");
+        }
+        let seen = tree.device(device, "253:9");
+        match writes {
+            Some(writes) => {
+                assert_pap(&seen, "SATA link, reads", 1200e6);
+                assert_pap(&seen, "SATA link, writes", writes);
+            }
+            None => assert_pap(&seen, "SATA link", 1200e6),
+        }
+        assert!(level(&seen, "volume dm-9").source.contains("on dm-1 and dm-3"), "the notes hold no data");
+    }
+}
+
+#[test]
+fn where_only_root_is_told_the_names_of_its_parts_say_what_is_known() {
+    let tree = Tree::bare_metal();
+    let seen = tree.device(logical(&tree, ["rmeta", "rimage"]), "253:9");
+    let writes = level(&seen, "SATA link, writes");
+    assert_eq!((writes.pap, writes.direction), (None, Some(Direction::Write)));
+    assert!(writes.source.contains("told to root alone"), "{}", writes.source);
+    assert_pap(&seen, "SATA link, reads", 1200e6);
+    let tree = Tree::bare_metal();
+    let seen = tree.device(logical(&tree, ["mlog", "mimage"]), "253:9");
+    assert!(names(&seen).contains(&"SATA link, writes"));
+}

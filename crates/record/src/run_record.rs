@@ -48,6 +48,10 @@ pub struct Record {
     /// the depth says that the target does not keep up with the rate.
     #[serde(default)]
     pub overdue_ios: u64,
+    /// Requests that the kernel gave back unserved (EAGAIN), as behind a cgroup's `io.max`, and that were sent again, those
+    /// outside of the window among them. Each is one request all the same, whose latency counts from its first submission.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub resubmitted_ios: u64,
     /// From before submission to reaping, of the requests that succeeded; in an open loop from when it should have
     /// been submitted.
     pub latency: Latency,
@@ -136,8 +140,8 @@ pub struct Series {
     pub bytes: Vec<u64>,
 }
 
-fn is_nothing(ns: &u64) -> bool {
-    *ns == 0
+fn is_nothing(figure: &u64) -> bool {
+    *figure == 0
 }
 
 impl Cpu {

@@ -310,6 +310,7 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
         short_transfers: 0,
         errors: BTreeMap::new(),
         overdue_ios: 0,
+        resubmitted_ios: 0,
         latency,
         achieved_depth: cell.achieved_depth.unwrap_or_default(),
         cpu: Cpu {

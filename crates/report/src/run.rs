@@ -91,7 +91,10 @@ pub fn run_text(record: &Record, percentiles: &[f64], out: &mut (impl Write + ?S
     if workload.options.verify {
         row(out, "verified", &verified(record))?;
     }
-    row(out, "harness", &harness(record))
+    match record.harness_ns_per_io > 0.0 {
+        true => row(out, "harness", &harness(record)),
+        false => Ok(()),
+    }
 }
 
 /// Such as `64 KiB blocks`, and where sizes are drawn `blocks of 4 KiB (60%), 64 KiB (40%)`.
@@ -257,9 +260,13 @@ fn errors(record: &Record) -> String {
         0 => "none".to_string(),
         count => format!("{} ({})", thousands(count as f64), kinds.join(", ")),
     };
-    match record.short_transfers {
+    let failed = match record.short_transfers {
         0 => failed,
         short => format!("{failed}; {} short transfers", thousands(short as f64)),
+    };
+    match record.resubmitted_ios {
+        0 => failed,
+        again => format!("{failed}; {} sent again after EAGAIN", thousands(again as f64)),
     }
 }
 

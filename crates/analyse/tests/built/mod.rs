@@ -99,6 +99,7 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
         short_transfers: 0,
         errors: BTreeMap::new(),
         overdue_ios: 0,
+        resubmitted_ios: 0,
         latency,
         achieved_depth: depth,
         cpu: Cpu {

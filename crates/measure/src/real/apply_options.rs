@@ -69,8 +69,7 @@ pub(crate) fn admit(
 
 /// Switches the write caches of these devices as a run asks; dropped, they are put back.
 pub(crate) fn switched(options: &WorkloadOptions, devices: &[String]) -> Result<Vec<WriteCache>, MeasureError> {
-    let each = options.write_cache.iter().flat_map(|to| devices.iter().map(move |device| WriteCache::set(device, *to)));
-    each.collect()
+    options.write_cache.map_or(Ok(Vec::new()), |to| WriteCache::set_all(devices, to))
 }
 
 /// Tells the kernel what a run expects of the order of reads.

@@ -300,7 +300,25 @@ fn open_foreign(path: &Path, kind: Kind, wanted: &RealTargetOptions) -> Result<D
     {
         return refuse(format!("is mounted at {} and is never written to: name another device", point.display()));
     }
+    if wanted.writes && kind == Kind::Block && !wanted.force_in_use {
+        refuse_member(path, &data)?;
+    }
     Ok(data)
+}
+
+/// Refuses a device that belongs to a volume which is not active: nobody claims it, and its volume would be lost.
+fn refuse_member(path: &Path, data: &DataFile) -> Result<(), MeasureError> {
+    match halfpower_os::member_mark::member_of(data) {
+        Ok(Some(what)) => Err(MeasureError::Target {
+            path: path.to_path_buf(),
+            what: format!(
+                "belongs to {what}, which is not active: writing would lose that too, so name another device, or add \
+                 --force-in-use if it may be lost"
+            ),
+        }),
+        // What cannot be read shows in the run.
+        Ok(None) | Err(_) => Ok(()),
+    }
 }
 
 /// Refuses a file or a device whose data somebody else relies on.

@@ -3,12 +3,10 @@
 //! A device's name and the setting enter. While the setting holds, a note with what was there before lies where the next
 //! start finds it, also after a kill and a restart of the machine: a SCSI disk keeps what it was told.
 
-use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use halfpower_os::switched::{Note, Switched, boot_identity, device_identity, write_cache_attribute};
+use halfpower_os::switched::{CacheSwitch, Note, Switched, WRITE_BACK, WRITE_THROUGH, boot_identity, device_identity};
 use halfpower_spec::Switch;
 
 use crate::MeasureError;
@@ -16,8 +14,10 @@ use crate::MeasureError;
 /// A write cache set otherwise than it was; dropped, it is put back.
 #[derive(Debug)]
 pub struct WriteCache {
-    /// The attribute that holds the setting, and what it held.
-    attribute: PathBuf,
+    /// Its device's kernel name.
+    device: String,
+    /// By what it is switched, and how it was.
+    switch: CacheSwitch,
     before: String,
     /// By which a later start puts it back after a kill.
     note: Option<Note>,
@@ -29,7 +29,28 @@ impl WriteCache {
     /// # Errors
     /// Where the device has no such switch, the rights are missing, or another study holds it.
     pub fn set(device: &str, to: Switch) -> Result<Self, MeasureError> {
-        Self::set_under(Path::new("/sys/block"), None, device, to)
+        Ok(Self::set_all(&[device.to_string()], to)?.remove(0))
+    }
+
+    /// Switches those of several devices. How they all were is known before the first is switched: two of them may be
+    /// paths to one disk.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub fn set_all(devices: &[String], to: Switch) -> Result<Vec<Self>, MeasureError> {
+        Self::set_all_under(Path::new("/sys/block"), None, devices, to)
+    }
+
+    fn set_all_under(
+        block: &Path,
+        notes: Option<&Path>,
+        devices: &[String],
+        to: Switch,
+    ) -> Result<Vec<Self>, MeasureError> {
+        let held = devices.iter().map(|device| Self::hold(block, notes, device));
+        let held = held.collect::<Result<Vec<Self>, MeasureError>>()?;
+        held.iter().try_for_each(|held| held.turn(to))?;
+        Ok(held)
     }
 
     /// Whether the write cache of the device of this kernel name can be switched from here.
@@ -41,32 +62,25 @@ impl WriteCache {
     }
 
     fn can_be_set_under(block: &Path, device: &str) -> Result<(), String> {
-        let Some(attribute) = write_cache_attribute(&block.join(device)) else {
+        let Some(switch) = CacheSwitch::of(&block.join(device)) else {
             return Err(format!("{device} has no write cache that can be switched from here"));
         };
-        let mode = fs::metadata(&attribute).map_or(0, |metadata| metadata.permissions().mode());
-        if mode & 0o222 == 0 {
-            return Err(format!("{device} does not let its write cache be switched"));
-        }
-        let opened = OpenOptions::new().write(true).open(&attribute);
-        opened
-            .map(drop)
-            .map_err(|error| format!("the write cache of {device} cannot be switched ({error}); run as root"))
+        switch.can_be_set().map_err(|error| match error.kind() {
+            ErrorKind::ReadOnlyFilesystem => format!("{device} does not let its write cache be switched"),
+            ErrorKind::Other => format!("the write cache of {device} cannot be switched: {error}"),
+            _ => format!("the write cache of {device} cannot be switched ({error}); run as root"),
+        })
     }
 
-    fn set_under(block: &Path, notes: Option<&Path>, device: &str, to: Switch) -> Result<Self, MeasureError> {
+    /// Notes how the write cache of a device is, and that it is about to be switched.
+    fn hold(block: &Path, notes: Option<&Path>, device: &str) -> Result<Self, MeasureError> {
         let folder = block.join(device);
-        let refuse = |what: String| MeasureError::Target { path: PathBuf::from(device), what };
-        let Some(attribute) = write_cache_attribute(&folder) else {
-            return Err(refuse("has no write cache that can be switched from here: leave --write-cache out".into()));
+        let Some(switch) = CacheSwitch::of(&folder) else {
+            let what = "has no write cache that can be switched from here: leave --write-cache out";
+            return Err(refusal(device, what.to_string()));
         };
-        let failed = |error: std::io::Error| match error.kind() {
-            ErrorKind::WouldBlock => {
-                refuse("its write cache is held by another running study: wait until that ends".into())
-            }
-            _ => refuse(format!("its write cache cannot be switched: {error}; leave --write-cache out")),
-        };
-        let before = fs::read_to_string(&attribute).map_err(failed)?.trim().to_string();
+        let failed = |error: io::Error| not_switched(device, &error);
+        let before = switch.setting().map_err(failed)?;
         let switched = Switched::WriteCache {
             device: device.to_string(),
             identity: device_identity(&folder),
@@ -78,30 +92,45 @@ impl WriteCache {
             Some(notes) => Note::write_in(notes, &name, &switched),
             None => Note::write(&name, &switched),
         };
-        let held = Self { attribute, before, note: Some(note.map_err(failed)?) };
-        let setting = Self::setting(to);
         // From here on, dropping puts back; also where the device refuses.
-        fs::write(&held.attribute, setting).map_err(failed)?;
-        match fs::read_to_string(&held.attribute) {
-            Ok(now) if now.trim() == setting => Ok(held),
-            _ => Err(refuse(format!("did not take the setting `{setting}`: leave --write-cache out"))),
+        Ok(Self { device: device.to_string(), switch, before, note: Some(note.map_err(failed)?) })
+    }
+
+    fn turn(&self, to: Switch) -> Result<(), MeasureError> {
+        let setting = Self::setting(to);
+        self.switch.set(setting).map_err(|error| not_switched(&self.device, &error))?;
+        match self.switch.setting() {
+            Ok(now) if now == setting => Ok(()),
+            _ => Err(refusal(&self.device, format!("did not take the setting `{setting}`: leave --write-cache out"))),
         }
     }
 
     /// The setting in the kernel's words while it holds.
     pub fn setting(to: Switch) -> &'static str {
         match to {
-            Switch::On => "write back",
-            Switch::Off => "write through",
+            Switch::On => WRITE_BACK,
+            Switch::Off => WRITE_THROUGH,
         }
     }
 }
 
+fn refusal(device: &str, what: String) -> MeasureError {
+    MeasureError::Target { path: PathBuf::from(device), what }
+}
+
+fn not_switched(device: &str, error: &io::Error) -> MeasureError {
+    let what = match error.kind() {
+        ErrorKind::WouldBlock => "its write cache is held by another running study: wait until that ends".to_string(),
+        _ => format!("its write cache cannot be switched: {error}; leave --write-cache out"),
+    };
+    refusal(device, what)
+}
+
 impl Drop for WriteCache {
     fn drop(&mut self) {
-        let put_back = fs::write(&self.attribute, &self.before).is_ok();
+        let put_back = self.switch.set(&self.before).is_ok();
         // A device that refuses every setting still has the one that it had.
-        let as_before = || fs::read_to_string(&self.attribute).is_ok_and(|now| now.trim() == self.before);
+        let as_before = || self.switch.setting().is_ok_and(|now| now == self.before);
         if let Some(note) = self.note.take()
             && (put_back || as_before())
         {
@@ -113,6 +142,8 @@ impl Drop for WriteCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     struct Fake {
         folder: tempfile::TempDir,
@@ -137,7 +168,9 @@ mod tests {
         }
 
         fn set(&self, device: &str, to: Switch) -> Result<WriteCache, MeasureError> {
-            WriteCache::set_under(&self.folder.path().join("block"), Some(&self.notes()), device, to)
+            let devices = [device.to_string()];
+            let block = self.folder.path().join("block");
+            Ok(WriteCache::set_all_under(&block, Some(&self.notes()), &devices, to)?.remove(0))
         }
 
         fn now(&self) -> String {
@@ -171,6 +204,20 @@ mod tests {
         assert_eq!(mend().len(), 1);
         assert_eq!(fake.now(), "write back");
         assert_eq!(fs::read_dir(fake.notes()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn two_paths_to_one_disk_are_put_back_as_both_were() {
+        let fake = Fake::new();
+        let block = fake.folder.path().join("block");
+        fs::create_dir_all(block.join("sdb/device/scsi_disk/1:0:0:0")).unwrap();
+        // The kernel may see by one path what was switched by the other.
+        std::os::unix::fs::symlink(fake.attribute(), block.join("sdb/device/scsi_disk/1:0:0:0/cache_type")).unwrap();
+        let paths = ["sda".to_string(), "sdb".to_string()];
+        let held = WriteCache::set_all_under(&block, Some(&fake.notes()), &paths, Switch::Off).unwrap();
+        assert_eq!((fake.now().as_str(), fs::read_dir(fake.notes()).unwrap().count()), ("write through", 2));
+        drop(held);
+        assert_eq!((fake.now().as_str(), fs::read_dir(fake.notes()).unwrap().count()), ("write back", 0));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(crate) struct Tally {
     pub drained_ios: u64,
     /// Open loop: requests that should have come before the window closed and were not completed by then.
     pub overdue_ios: u64,
+    /// Requests that the engine had to send again, before and after the window too.
+    pub resubmitted_ios: u64,
     pub errors: Vec<(Errno, u64)>,
     pub read_latency: LatencyCounter,
     pub write_latency: LatencyCounter,

@@ -19,7 +19,7 @@ pub(crate) enum Means {
 }
 
 /// What a slot is made of for the kernel.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub bytes: *mut u8,
     /// Where the bytes of a write begin.
@@ -29,12 +29,16 @@ pub(crate) struct Slot {
     /// Which file it reaches: its place among the registered ones, its descriptor where none are registered.
     pub file: u32,
     pub in_flight: bool,
+    /// What it carries, or carried last.
+    pub transfer: Transfer,
+    /// Whether that was handed to a worker of the kernel, which may wait.
+    pub may_wait: bool,
 }
 
 /// A transfer by way of the slot `place`, in the kernel's words.
 #[inline(always)]
-pub(crate) fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::Entry {
-    let Transfer { slot, action, offset, length } = transfer;
+pub(crate) fn entry(means: Means, place: &Slot) -> squeue::Entry {
+    let Transfer { slot, action, offset, length } = place.transfer;
     let (file, bytes, index) = (Fixed(place.file), place.bytes, slot as u16);
     let outgoing = place.outgoing;
     let descriptor = Fd(place.file as i32);
@@ -51,7 +55,8 @@ pub(crate) fn entry(means: Means, place: Slot, transfer: Transfer) -> squeue::En
         (Means::Plain, Action::Read) => opcode::Read::new(descriptor, bytes, length).offset(offset).build(),
         (Means::Plain, Action::Write) => opcode::Write::new(descriptor, outgoing, length).offset(offset).build(),
     };
-    entry.user_data(u64::from(length) << 32 | u64::from(slot))
+    let entry = entry.user_data(u64::from(length) << 32 | u64::from(slot));
+    if place.may_wait { entry.flags(squeue::Flags::ASYNC) } else { entry }
 }
 
 /// The outcome of a transfer; a no-op is taken as if it had moved all.

@@ -103,3 +103,64 @@ fn a_ring_on_a_strange_thread_is_an_error_and_leaves_no_dangling_buffer() {
     assert_eq!(refused, lean);
     assert_eq!(file.size_bytes().unwrap(), if lean { 0 } else { 65536 });
 }
+
+/// What a ring takes an outcome for: EAGAIN as often as a test wants it, and then what it is.
+pub(super) fn given_back(times: &mut u32, reaped: Reaped) -> Reaped {
+    if *times == 0 {
+        return reaped;
+    }
+    *times -= 1;
+    Reaped { result: Err(libc::EAGAIN), ..reaped }
+}
+
+#[test]
+fn what_comes_back_with_eagain_is_sent_again_to_a_worker_and_counted() {
+    for form in [RingForm::Registered, RingForm::Plain, RingForm::Sqpoll] {
+        if let Err(error) = available(form) {
+            skip(&error.to_string());
+            continue;
+        }
+        let (data, run) = file();
+        let mut ring = Ring::new(form, Buffers::new(4, 512, 1).unwrap(), [run]).unwrap();
+        let is_by_worker = |ring: &Ring, slot: u32| {
+            {
+                // With a registered file or without: its flag is 1, a worker's 16.
+                let told = format!("{:?}", entry(ring.means, &ring.slots[slot as usize]));
+                told.contains("flags: 16,") || told.contains("flags: 17,")
+            }
+        };
+        ring.give_back = 2;
+        ring.push([write(0, 0, 512), write(1, 512, 512)]);
+        assert!(!is_by_worker(&ring, 0), "{form:?}");
+        while ring.resubmitted() < 2 {
+            ring.submit_and_wait(1).unwrap();
+            ring.reap(|reaped| panic!("{form:?}: no outcome yet, and got {reaped:?}"));
+        }
+        assert_eq!(ring.in_flight(), 2, "{form:?}: they are still under way");
+        assert!(catch_unwind(AssertUnwindSafe(|| ring.slot(0).len())).is_err(), "{form:?}: and their slots lent out");
+        assert!(is_by_worker(&ring, 0) && is_by_worker(&ring, 1), "{form:?}");
+        let mut slots: Vec<u32> = outcomes(&mut ring).iter().map(|reaped| reaped.slot).collect();
+        slots.sort_unstable();
+        assert_eq!((slots, ring.resubmitted()), (vec![0, 1], 2), "{form:?}: each comes once");
+        let mut bytes = [0; 512];
+        data.read_at(&mut bytes, 512).unwrap();
+        assert_eq!(bytes, ring.slot(1), "{form:?}: and what it carried is there");
+        // From now on workers have all of it from the start: there EAGAIN is the answer.
+        ring.give_back = 1;
+        ring.push([write(2, 0, 512)]);
+        assert!(is_by_worker(&ring, 2), "{form:?}");
+        assert_eq!(outcomes(&mut ring), [Reaped { slot: 2, result: Err(libc::EAGAIN) }], "{form:?}");
+        assert_eq!((ring.resubmitted(), ring.in_flight()), (2, 0), "{form:?}");
+    }
+}
+
+#[test]
+fn a_ring_that_is_let_go_with_a_transfer_to_send_again_ends() {
+    let Some((_file, mut ring)) = ring(2, 512) else { return };
+    ring.give_back = 1;
+    ring.push([write(0, 0, 512)]);
+    ring.submit_and_wait(1).unwrap();
+    ring.reap(|_| ());
+    assert_eq!((ring.resubmitted(), ring.in_flight()), (1, 1));
+    drop(ring);
+}

@@ -43,6 +43,10 @@ impl Tree {
         Root::at(self.folder.path())
     }
 
+    pub fn root_has(&self, path: &str) -> bool {
+        self.folder.path().join(path).exists()
+    }
+
     pub fn file(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a file in a folder")).expect("its folder");

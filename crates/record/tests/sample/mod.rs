@@ -59,6 +59,7 @@ pub fn record(number: u32) -> Record {
         short_transfers: u64::from(number % 2),
         errors: if number % 5 == 1 { BTreeMap::from([("EIO".to_string(), 3)]) } else { BTreeMap::new() },
         overdue_ios: 0,
+        resubmitted_ios: 0,
         achieved_depth: latency.sum_ns() as f64 / elapsed_ns as f64,
         latency,
         cpu: Cpu {

@@ -53,6 +53,8 @@ pub(crate) struct RunDocument<'a> {
     arrivals: Option<Arrivals>,
     /// Open loop: requests that should have come before the window closed and were not completed by then.
     overdue_ios: u64,
+    /// Requests that the kernel gave back unserved (EAGAIN) and that were sent again, once each.
+    resubmitted_ios: u64,
     /// What kind of pass it was.
     pass: Pass,
     /// The seed of its offsets and payload.
@@ -247,6 +249,7 @@ impl<'a> RunDocument<'a> {
             rate_iops: workload.rate.map(|arrival| arrival.iops),
             arrivals: workload.rate.map(|arrival| arrival.arrivals),
             overdue_ios: record.overdue_ios,
+            resubmitted_ios: record.resubmitted_ios,
             pass: run.pass,
             seed: run.seed,
             runtime_ns: run.runtime.0,

@@ -295,6 +295,7 @@ pub fn record() -> Record {
         short_transfers: 0,
         errors: BTreeMap::new(),
         overdue_ios: 0,
+        resubmitted_ios: 0,
         achieved_depth: 3.96,
         latency,
         cpu: Cpu {

@@ -1,0 +1,174 @@
+//! Asks an NVMe controller for its volatile write cache, and switches it.
+//!
+//! The kernel has no switch for it: `queue/write_cache` changes what the kernel takes the cache for, and not the cache. The
+//! controller is told by Set Features (NVM Express base specification, feature 06h); the setting is of the controller,
+//! with all its namespaces, and a reset of it takes it back.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::DeviceNumber;
+
+/// Admin commands, and what of them is asked for.
+const GET_FEATURES: u8 = 0x0a;
+const SET_FEATURES: u8 = 0x09;
+const IDENTIFY: u8 = 0x06;
+const WRITE_CACHE: u32 = 6;
+const CONTROLLER: u32 = 1;
+/// Bytes of what Identify tells, and the one that tells of the write cache: bit 0, there is one.
+const IDENTITY_BYTES: usize = 4096;
+const VWC: usize = 525;
+
+/// The kernel's `struct nvme_passthru_cmd` (`linux/nvme_ioctl.h`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Command {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_3: [u32; 2],
+    metadata: u64,
+    address: u64,
+    metadata_bytes: u32,
+    data_bytes: u32,
+    words_10_15: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// A controller, by a namespace of it.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    file: File,
+}
+
+impl Controller {
+    /// That of the NVMe disk that this folder of sysfs describes; `None` of any other disk.
+    pub(crate) fn of(folder: &Path) -> Option<io::Result<Self>> {
+        let name = folder.file_name()?.to_str()?;
+        let number = DeviceNumber::in_folder(folder).filter(|_| name.starts_with("nvme"))?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(Path::new("/dev").join(name));
+        Some(file.and_then(|file| {
+            let metadata = file.metadata()?;
+            let is_it = metadata.file_type().is_block_device() && DeviceNumber::of(metadata.rdev()) == number;
+            if is_it { Ok(Self { file }) } else { Err(io::ErrorKind::NotFound.into()) }
+        }))
+    }
+
+    /// Whether the write cache is on; `None` where there is none.
+    pub(crate) fn write_cache(&self) -> io::Result<Option<bool>> {
+        write_cache(&|command| self.send(command))
+    }
+
+    /// Switches the write cache on or off.
+    pub(crate) fn set_write_cache(&self, on: bool) -> io::Result<()> {
+        set_write_cache(&|command| self.send(command), on)
+    }
+
+    fn send(&self, command: &mut Command) -> io::Result<()> {
+        let request = rustix::ioctl::opcode::read_write::<Command>(b'N', 0x41);
+        // SAFETY: the structure has the kernel's layout, and the address in it, where there is one, is of a buffer of
+        // the caller's with as many bytes as it says; both live through the call.
+        match unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, &raw mut *command) } {
+            0 => Ok(()),
+            status if status > 0 => Err(io::Error::other(format!("the controller refuses it with status {status:#x}"))),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+type Send<'a> = &'a dyn Fn(&mut Command) -> io::Result<()>;
+
+fn write_cache(send: Send<'_>) -> io::Result<Option<bool>> {
+    let mut identity = vec![0_u8; IDENTITY_BYTES];
+    let mut identify = Command {
+        opcode: IDENTIFY,
+        address: identity.as_mut_ptr() as u64,
+        data_bytes: IDENTITY_BYTES as u32,
+        words_10_15: [CONTROLLER, 0, 0, 0, 0, 0],
+        ..Command::default()
+    };
+    send(&mut identify)?;
+    if identity[VWC] & 1 == 0 {
+        return Ok(None);
+    }
+    let mut get = Command { opcode: GET_FEATURES, words_10_15: [WRITE_CACHE, 0, 0, 0, 0, 0], ..Command::default() };
+    send(&mut get)?;
+    Ok(Some(get.result & 1 == 1))
+}
+
+fn set_write_cache(send: Send<'_>, on: bool) -> io::Result<()> {
+    if write_cache(send)?.is_none() {
+        return Err(io::Error::other("the controller has no volatile write cache"));
+    }
+    let words_10_15 = [WRITE_CACHE, u32::from(on), 0, 0, 0, 0];
+    send(&mut Command { opcode: SET_FEATURES, words_10_15, ..Command::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// A controller that notes what it is told.
+    struct Fake {
+        has_cache: bool,
+        is_on: RefCell<bool>,
+        told: RefCell<Vec<u8>>,
+    }
+
+    impl Fake {
+        fn carry_out(&self, command: &mut Command) -> io::Result<()> {
+            self.told.borrow_mut().push(command.opcode);
+            match (command.opcode, command.words_10_15[0]) {
+                (IDENTIFY, CONTROLLER) => {
+                    assert_eq!(command.data_bytes, 4096);
+                    // SAFETY: the address is of a buffer of as many bytes.
+                    unsafe { *((command.address as *mut u8).add(VWC)) = 0b110 | u8::from(self.has_cache) };
+                }
+                (GET_FEATURES, WRITE_CACHE) => command.result = u32::from(*self.is_on.borrow()),
+                (SET_FEATURES, WRITE_CACHE) => *self.is_on.borrow_mut() = command.words_10_15[1] == 1,
+                other => panic!("{other:?} is not for us"),
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        assert_eq!(size_of::<Command>(), 72);
+        assert_eq!(std::mem::offset_of!(Command, words_10_15), 40);
+        assert_eq!(std::mem::offset_of!(Command, result), 68);
+    }
+
+    #[test]
+    fn the_cache_is_read_and_switched_by_feature_6_and_only_where_there_is_one() {
+        let fake = Fake { has_cache: true, is_on: RefCell::new(true), told: RefCell::default() };
+        let send = |command: &mut Command| fake.carry_out(command);
+        assert_eq!(write_cache(&send).unwrap(), Some(true));
+        set_write_cache(&send, false).unwrap();
+        assert_eq!(write_cache(&send).unwrap(), Some(false));
+        set_write_cache(&send, true).unwrap();
+        assert!(*fake.is_on.borrow());
+        let without = Fake { has_cache: false, is_on: RefCell::new(false), told: RefCell::default() };
+        let send = |command: &mut Command| without.carry_out(command);
+        assert_eq!(write_cache(&send).unwrap(), None);
+        assert!(set_write_cache(&send, true).unwrap_err().to_string().contains("no volatile write cache"));
+        assert!(!without.told.borrow().contains(&SET_FEATURES), "what is not there is not switched");
+    }
+
+    #[test]
+    fn a_disk_that_is_no_nvme_has_no_controller_here() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, number) in [("sda", "8:0\n"), ("nvme9n9", "")] {
+            let disk = folder.path().join(name);
+            std::fs::create_dir(&disk).unwrap();
+            std::fs::write(disk.join("dev"), number).unwrap();
+            assert!(Controller::of(&disk).is_none(), "{name}");
+        }
+    }
+}
