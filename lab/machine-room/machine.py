@@ -26,13 +26,12 @@ DISKS = {
     "virtio": ([], "virtio-blk-pci,drive=d{n},id=disk{n},bus=port{n}"),
     "scsi": (["virtio-scsi-pci,id=vscsi"], "scsi-hd,drive=d{n},id=disk{n},bus=vscsi.0"),
     "sata": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.{n}"),
-    "ide": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.0"),
+    "ide": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.{n}"),
     "parallel-scsi": (["lsi53c895a,id=lsi"], "scsi-hd,drive=d{n},id=disk{n},bus=lsi.0"),
     "usb": (["qemu-xhci,id=usb"], "usb-storage,drive=d{n},id=disk{n},bus=usb.0"),
 }
 # These hang on a port of PCI Express each, which they can be pulled from.
 ON_PORTS = {"nvme", "virtio"}
-ONLY_ON_PC = {"ide"}
 
 
 @dataclass
