@@ -1,0 +1,16 @@
+# An encrypted volume is told with its disk, which is spared, and what is written to it is not what lies on the disk.
+#room: disk virtio
+#room: load virtio_pci virtio_blk dm_mod dm_crypt xts
+#room: timeout 600
+waits /dev/vda
+dm cry --uuid CRYPT-PLAIN-cry --table "0 $(sectors /dev/vda) crypt aes-xts-plain64 $(printf '%0128d' 7) 0 /dev/vda 0"
+waits /dev/mapper/cry
+sees 'encrypted volume cry on vda;' halfpower probe /dev/mapper/cry
+spared /dev/vda 'in use'
+before=$(first_bytes /dev/vda)
+above "bytes written" "$(json .bytes halfpower run /dev/mapper/cry --rw write --bs 64k --iodepth 2 --runtime 0.5 --overwrite --json)" 0
+same "errors of writes" "$(figure .errors)" 0
+same "the disk has changed" "$([ "$(first_bytes /dev/vda)" != "$before" ] && echo yes)" yes
+same "it is not what the volume shows" "$([ "$(first_bytes /dev/vda)" != "$(first_bytes /dev/mapper/cry)" ] && echo yes)" yes
+above "bytes read" "$(json .bytes halfpower run /dev/mapper/cry --rw read --bs 64k --iodepth 2 --runtime 0.5 --json)" 0
+same "errors of reads" "$(figure .errors)" 0

@@ -1,0 +1,26 @@
+# Each kind of disk is told by its link and its write cache, and a run reads it without an error.
+#room: disk nvme
+#room: disk virtio
+#room: disk scsi rotation_rate=7200
+#room: disk sata rotation_rate=5400
+#room: disk parallel-scsi
+#room: disk usb
+#room: load nvme virtio_pci virtio_blk virtio_scsi ahci sd_mod sym53c8xx xhci_pci usb_storage sg
+#room: timeout 900
+tells() { # SERIAL TRANSPORT ROTATIONAL LEVELS
+  device=$(disk "$1")
+  same "transport of $1" "$(json .device.transport halfpower probe "$device" --json)" "$2"
+  same "whether $1 turns" "$(figure '.device.rotational | tostring')" "$3"
+  same "bytes of $1" "$(figure .device.size)" 536870912
+  same "cache of $1" "$(figure .device.write_cache)" "write back"
+  same "levels of $1" "$(figure '[.levels[].name] | join(", ")')" "memory, processor, ${4}device"
+  same "no peak of $1 is taken from an emulator's link" "$(figure '[.levels[].pap | values] | length')" 0
+  above "bytes read from $1" "$(json .bytes halfpower run "$device" --rw read --bs 64k --iodepth 4 --runtime 0.5 --json)" 65535
+  same "errors of $1" "$(figure .errors)" 0
+}
+tells nvme0 nvme false "PCIe link, "
+tells virtio1 virtio false "PCIe link, "
+tells scsi2 virtio true ""
+tells sata3 sata true "SATA link, "
+tells parallel-scsi4 scsi false ""
+tells usb5 usb false "PCIe link, USB link, "
