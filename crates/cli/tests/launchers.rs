@@ -48,6 +48,7 @@ fn one_process_of_a_launcher_is_like_none() {
 #[test]
 fn what_does_not_measure_needs_no_mpi() {
     let Some(program) = program::without_features() else { return };
-    let (code, text, _) = started_by(&program, &[("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "1")], &["systems"]);
+    let (code, text, _) =
+        started_by(&program, &[("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "1")], &["systems"]);
     assert!(code == Some(0) && text.contains("win2k-atlas10k"), "{text}");
 }
