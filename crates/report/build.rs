@@ -1,4 +1,4 @@
-//! Puts the charting library into reports: deflated and in base64, once, when halfpower is built.
+//! Deflates the charting library for reports, once, when halfpower is built.
 //!
 //! plotly.js comes inside the `plotly` crate, which is needed here alone: the program carries a third of the
 //! library's size, and a report is written without compressing anything. The page unpacks it.
@@ -6,8 +6,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -32,5 +30,5 @@ fn main() {
     packed.write_all(script.as_bytes()).expect("writing to memory does not fail");
     let packed = packed.finish().expect("writing to memory does not fail");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for a build script"));
-    std::fs::write(folder.join("plotly.js.gz.b64"), STANDARD.encode(packed)).expect("cargo's output folder is ours");
+    std::fs::write(folder.join("plotly.js.gz"), packed).expect("cargo's output folder is ours");
 }

@@ -60,7 +60,7 @@ pub fn compare_html(comparisons: &[Comparison], findings: &[&StudyFindings], out
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(data(comparisons, findings))) }
-                script #library type="application/octet-stream" { (PreEscaped(LIBRARY)) }
+                script #library type="application/octet-stream" { (PreEscaped(LIBRARY.as_str())) }
                 script { (PreEscaped(CHARTS)) (PreEscaped(COMPARED)) (PreEscaped(SCRIPT)) }
             }
         }

@@ -5,7 +5,10 @@
 //! request. Without JavaScript the charts are missing and their tables are not.
 
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use halfpower_experiments::StudyFindings;
 use halfpower_record::Record;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -26,8 +29,9 @@ use crate::html::percentiles::{PercentileRow, percentile_rows};
 use crate::html::tables::half_power_and_cost;
 use crate::html::trust::trust;
 
-/// plotly.js, deflated and in base64 by the build script.
-pub(crate) const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js.gz.b64"));
+/// plotly.js in base64, as a page carries it; the program carries it as the build script deflated it.
+pub(crate) static LIBRARY: LazyLock<String> =
+    LazyLock::new(|| STANDARD.encode(include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"))));
 const STYLE: &str = concat!(include_str!("../../assets/report.css"), include_str!("../../assets/first.css"));
 pub(crate) const CHARTS: &str = concat!(
     include_str!("../../assets/charts.js"),
@@ -87,7 +91,7 @@ pub fn html(findings: &StudyFindings, records: &[Record], command: &str, out: &m
                 }
                 (footer())
                 script #data type="application/json" { (PreEscaped(&data.json)) }
-                script #library type="application/octet-stream" { (PreEscaped(LIBRARY)) }
+                script #library type="application/octet-stream" { (PreEscaped(LIBRARY.as_str())) }
                 script { (PreEscaped(CHARTS)) (PreEscaped(SCRIPT)) }
             }
         }
