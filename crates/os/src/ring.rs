@@ -27,8 +27,7 @@ use io_uring::{IoUring, opcode};
 use crate::transfer::{file_of_slot, refuse_in_flight};
 use crate::{Action, Buffers, OsError, RunFile, Transfer};
 use entrance::{Entrance, Visit};
-use entry::{Means, Slot};
-use outcomes::enqueue;
+use entry::{Means, Slot, enqueue};
 use setup::{refusal, register, set_up};
 
 /// Slots that the kernel lets a ring have.

@@ -1,9 +1,7 @@
 //! Takes outcomes out of a ring, and queues again what is none yet.
 
-use io_uring::squeue::SubmissionQueue;
-
 use super::Ring;
-use super::entry::{Means, Slot, entry, reaped};
+use super::entry::{enqueue, reaped};
 use crate::Reaped;
 
 impl Ring {
@@ -52,14 +50,4 @@ impl Ring {
     pub fn resubmitted(&self) -> u64 {
         self.resubmitted
     }
-}
-
-/// Puts what a slot carries into the queue.
-#[inline(always)]
-pub(super) fn enqueue(queue: &mut SubmissionQueue<'_>, means: Means, slot: &Slot) {
-    let entry = entry(means, slot);
-    // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and counted so
-    // at once, until the kernel gives it back; the ring's `drop` waits for that or leaves the buffers in place for good.
-    let has_room = unsafe { queue.push(&entry) }.is_ok();
-    assert!(has_room, "the queue has entries enough for each slot");
 }
