@@ -86,7 +86,7 @@ fn measure_in_pass(
     pass: Pass,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
-    let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
+    let (started_ns, started_unix_ms, rw) = (backend.clock_ns(), backend.unix_ms(), run.workload.rw);
     backend.admits(&run.workload)?;
     let own_ns = (backend.harness_ns_per_io(run.workload.iodepth), backend.client_ns_per_io(&run.workload));
     let prepared = backend.prepare(run, stop)?;
@@ -103,7 +103,6 @@ fn measure_in_pass(
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         sum.add_found(backend.read_back(run, stop)?);
     }
-    let rw = run.workload.rw;
     Ok(Record {
         run: *run,
         engine,
