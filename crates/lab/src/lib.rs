@@ -3,7 +3,7 @@
 //! A figure has a truth and a bound. Each try gives one observation. A try during which others had a part of the
 //! processors is no evidence. After three tries or more, the interval of the mean lies inside of the bound (*held*),
 //! outside of it (*missed*), or across its edge; then it is measured again, a few times at most. What is across the edge
-//! even then is *not decided*, which is said and is no failure. [`evidence`] has the formulas.
+//! even then is *not decided*, which is said and is no failure. `evidence.rs` has the formulas.
 
 mod evidence;
 mod machine;
