@@ -8,6 +8,7 @@ mod coverage;
 mod far_end;
 mod fleet;
 mod judgement;
+mod met_limit;
 mod network;
 mod no_witness;
 mod odd_records;

@@ -27,6 +27,8 @@ pub(crate) struct EngineConfig {
     pub lane_memory: LaneMemory,
     /// Whether a write carries what its slot holds, and no payload.
     pub echoes: bool,
+    /// Whether a ring hands requests to workers of the kernel.
+    pub by_workers: bool,
     /// What written blocks carry and read ones are held against; `None` where nobody checks.
     pub check: Option<Arc<Check>>,
 }

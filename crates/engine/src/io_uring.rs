@@ -56,7 +56,8 @@ impl IoUring {
         let batch = config.batch();
         let ring = Ring::within(config.lane_memory.locked_bytes, form, buffers, config.files)
             .map_err(unavailable(name(form)))?
-            .in_batches(batch);
+            .in_batches(batch)
+            .by_workers(config.by_workers);
         let batch = batch.map_or(usize::MAX, |batch| batch.get() as usize);
         let (check, flushes_itself) = (config.check, form == RingForm::Iopoll);
         Ok(Self { clock: Clock::new(), ring, batch, writes, registers, check, serial: 0, flushes_itself, flushed })

@@ -22,11 +22,14 @@ pub struct EngineSettings {
     /// Whether a write carries what its slot last read, but for its mark, instead of new bytes. So a test sees what was
     /// read.
     pub echoes: bool,
+    /// Whether io_uring hands requests to workers of the kernel, which may wait, from the first one on, and not only from
+    /// the first one that the kernel gives back.
+    pub by_workers: bool,
 }
 
 impl EngineSettings {
     /// Requests handed to the kernel as the first releases did.
     pub fn new(name: EngineName, depth: u32, bs: Bytes, seed: u64) -> Self {
-        Self { name, depth, bs, issuing: None, seed, memory: LaneMemory::default(), echoes: false }
+        Self { name, depth, bs, issuing: None, seed, memory: LaneMemory::default(), echoes: false, by_workers: false }
     }
 }

@@ -52,7 +52,7 @@ impl Volume {
         settings: EngineSettings,
         bare: impl FnOnce(EngineConfig) -> Result<Box<dyn Engine>, EngineError>,
     ) -> Result<Box<dyn Engine>, EngineError> {
-        let EngineSettings { depth, bs, issuing, seed, memory, echoes, .. } = settings;
+        let EngineSettings { depth, bs, issuing, seed, memory, echoes, by_workers, .. } = settings;
         let (slot_layout, slot_bytes) = self.slot_layout(depth, bs);
         let check = self.ledger.map(|ledger| Arc::new(Check::new(ledger, depth, bs.0, slot_layout.owners())));
         let config = EngineConfig {
@@ -64,6 +64,7 @@ impl Volume {
             issuing,
             lane_memory: memory,
             echoes,
+            by_workers,
             check: check.clone(),
         };
         let bare = bare(config)?;

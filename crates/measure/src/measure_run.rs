@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use halfpower_record::{Cpu, LaneRecord, LaneRole, Record};
+use halfpower_record::{Cpu, DiscardReason, LaneRecord, LaneRole, Record};
 use halfpower_spec::{EngineName, Pass, Run};
 
 use crate::MeasureError;
@@ -33,6 +33,25 @@ pub fn measure_until_stopped(
     run: &Run,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
+    let first = measure_together(backend, run, stop)?;
+    let given_back = first.resubmitted_ios;
+    if given_back == 0 || stop.load(Ordering::Relaxed) || !backend.hand_to_workers() {
+        return Ok(first);
+    }
+    // Behind a limit each request that is given back was counted against it, and its window gave too little.
+    let second = measure_together(backend, run, stop)?;
+    backend.note(
+        "the kernel gave requests back that it could not take at once (EAGAIN), as behind a control group's io.max: since \
+         then workers of the kernel, which may wait, carry those of io_uring",
+    );
+    let mut discarded = vec![first.discarded_for(DiscardReason::GivenBack)];
+    discarded.extend(second.discarded);
+    let resubmitted_ios = given_back + second.resubmitted_ios;
+    Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, resubmitted_ios, ..second })
+}
+
+/// One window of a run, by all that make it.
+fn measure_together(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBool) -> Result<Record, MeasureError> {
     loop {
         let own = backend.share_out(run)?;
         let made = own.map(|own| measure_own_part(backend, &own, stop));
@@ -67,7 +86,7 @@ fn measure_in_pass(
     pass: Pass,
     stop: &AtomicBool,
 ) -> Result<Record, MeasureError> {
-    let (started_ns, started_unix_ms) = (backend.clock_ns(), backend.unix_ms());
+    let (started_ns, started_unix_ms, rw) = (backend.clock_ns(), backend.unix_ms(), run.workload.rw);
     backend.admits(&run.workload)?;
     let own_ns = (backend.harness_ns_per_io(run.workload.iodepth), backend.client_ns_per_io(&run.workload));
     let prepared = backend.prepare(run, stop)?;
@@ -84,7 +103,6 @@ fn measure_in_pass(
     if !own.iter().any(|lane| lane.is_lost) && !stop.load(Ordering::Relaxed) {
         sum.add_found(backend.read_back(run, stop)?);
     }
-    let rw = run.workload.rw;
     Ok(Record {
         run: *run,
         engine,

@@ -95,6 +95,11 @@ pub trait TargetBackend {
             notes.push(note.to_string());
         }
     }
+    /// The kernel gave requests of a run back unserved: from now on its workers, which may wait, are to carry all requests.
+    /// Gives whether that changes anything, so that the run is worth another window.
+    fn hand_to_workers(&mut self) -> bool {
+        false
+    }
     /// Bytes that offsets are drawn from.
     fn span_bytes(&self) -> u64;
     /// Whether `workload` can be asked of it.

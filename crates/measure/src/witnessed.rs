@@ -100,6 +100,10 @@ impl TargetBackend for WitnessedTarget {
         Ok(Box::new(BothEnds { near, witness: Arc::clone(&self.witness) }))
     }
 
+    fn hand_to_workers(&mut self) -> bool {
+        self.target.hand_to_workers()
+    }
+
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
         self.target.harness_ns_per_io(depth)
     }

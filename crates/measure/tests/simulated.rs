@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use halfpower_measure::{SimulatedTarget, TargetBackend, measure};
-use halfpower_record::Record;
+use halfpower_measure::{Account, MeasureError, Prepared, SimulatedTarget, TargetBackend, measure};
+use halfpower_record::{DiscardReason, Environment, Record};
 use halfpower_spec::{Arrival, Arrivals, Bytes, Nanos, Pass, Run, Rw, SimulatedDisk, Workload};
 
 fn run(constants: &str, workload: Workload, pass: Pass) -> Record {
@@ -110,4 +110,93 @@ fn latency_counts_from_when_a_request_should_have_come() {
     assert!((record.iops() / 10_000.0 - 1.0).abs() < 0.01, "{}", record.iops());
     assert!((record.latency.max_ns() as f64 / 5e9 - 1.0).abs() < 0.01, "{}", record.latency.max_ns());
     assert!((record.overdue_ios as f64 / 100_000.0 - 1.0).abs() < 0.01, "{}", record.overdue_ios);
+}
+
+/// A target whose kernel gives requests back in each window until workers carry them.
+struct GivesBack {
+    inner: SimulatedTarget,
+    by_workers: bool,
+    windows: usize,
+}
+
+impl TargetBackend for GivesBack {
+    fn environment(&self) -> &Environment {
+        self.inner.environment()
+    }
+
+    fn environment_mut(&mut self) -> &mut Environment {
+        self.inner.environment_mut()
+    }
+
+    fn hand_to_workers(&mut self) -> bool {
+        !std::mem::replace(&mut self.by_workers, true)
+    }
+
+    fn span_bytes(&self) -> u64 {
+        self.inner.span_bytes()
+    }
+
+    fn admits(&self, workload: &Workload) -> Result<(), MeasureError> {
+        self.inner.admits(workload)
+    }
+
+    fn make_ready(&mut self, span: Option<Bytes>, stop: &AtomicBool) -> Result<(), MeasureError> {
+        self.inner.make_ready(span, stop)
+    }
+
+    fn put_together(
+        &mut self,
+        _run: &Run,
+        made: Option<Result<Record, MeasureError>>,
+        _stop: &AtomicBool,
+    ) -> Result<Option<Record>, MeasureError> {
+        self.windows += 1;
+        let resubmitted_ios = if self.by_workers { 0 } else { 4 };
+        made.transpose().map(|record| record.map(|record| Record { resubmitted_ios, ..record }))
+    }
+
+    fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        self.inner.prepare(run, stop)
+    }
+
+    fn account(&mut self, pass: Pass) -> Result<Box<dyn Account>, MeasureError> {
+        self.inner.account(pass)
+    }
+
+    fn harness_ns_per_io(&mut self, depth: u32) -> f64 {
+        self.inner.harness_ns_per_io(depth)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.inner.clock_ns()
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.inner.unix_ms()
+    }
+}
+
+#[test]
+fn a_window_in_which_requests_were_given_back_is_measured_again_once() {
+    let disk = SimulatedDisk::from_constants("fixed=100us,rate=1GB/s").unwrap();
+    let mut target = GivesBack { inner: SimulatedTarget::new(disk), by_workers: false, windows: 0 };
+    let run = Run {
+        experiment: None,
+        workload: cell(100_000, 1),
+        repeat: 0,
+        pass: Pass::Plain,
+        runtime: Nanos(500_000_000),
+        seed: 3,
+    };
+    let mut measured = || {
+        let record = measure(&mut target, &run, &AtomicBool::new(false)).unwrap();
+        (record, std::mem::take(&mut target.windows), target.environment().notes.clone())
+    };
+    let (record, windows, notes) = measured();
+    assert_eq!((windows, record.ios, record.resubmitted_ios), (2, 2_500, 4), "nothing is counted twice");
+    assert_eq!(record.discarded.iter().map(|window| window.reason).collect::<Vec<_>>(), [DiscardReason::GivenBack]);
+    assert_eq!(record.spent_ns, 2 * record.elapsed_ns);
+    assert!(notes[0].contains("EAGAIN") && notes.len() == 1, "{notes:?}");
+    let (record, windows, _) = measured();
+    assert_eq!((windows, record.resubmitted_ios, record.discarded.len()), (1, 0, 0));
 }

@@ -9,6 +9,7 @@ mod alignment;
 pub mod arena;
 mod buffer_memory;
 pub mod buffers;
+pub mod cache_switch;
 pub mod clock;
 pub mod data_file;
 pub mod descriptor;

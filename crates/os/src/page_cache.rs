@@ -163,7 +163,7 @@ fn windows(pages: u64) -> impl Iterator<Item = u64> {
     let bound = move |part: u64| (u128::from(pages) * u128::from(part) / u128::from(WINDOWS)) as u64;
     (0..WINDOWS).map(move |part| {
         let (first, room) = (bound(part), bound(part + 1) - bound(part) - WINDOW_PAGES + 1);
-        first + (u128::from(scattered(part)) * u128::from(room) >> 64) as u64
+        first + ((u128::from(scattered(part)) * u128::from(room)) >> 64) as u64
     })
 }
 

@@ -6,6 +6,7 @@
 mod entrance;
 mod entry;
 mod form;
+mod outcomes;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -20,14 +21,13 @@ use std::num::NonZeroU32;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
-use io_uring::squeue::SubmissionQueue;
 use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, opcode};
 
 use crate::transfer::{file_of_slot, refuse_in_flight};
-use crate::{Action, Buffers, OsError, Reaped, RunFile, Transfer};
+use crate::{Action, Buffers, OsError, RunFile, Transfer};
 use entrance::{Entrance, Visit};
-use entry::{Means, Slot, entry, reaped};
+use entry::{Means, Slot, enqueue};
 use setup::{refusal, register, set_up};
 
 /// Slots that the kernel lets a ring have.
@@ -161,6 +161,13 @@ impl Ring {
     #[must_use]
     pub fn in_batches(mut self, batch: Option<NonZeroU32>) -> Self {
         self.batch = batch.map_or(u32::MAX, NonZeroU32::get);
+        self
+    }
+
+    /// The same, that hands transfers to workers of the kernel, which may wait, from the first one on.
+    #[must_use]
+    pub fn by_workers(mut self, by_workers: bool) -> Self {
+        self.by_workers = by_workers;
         self
     }
 
@@ -361,52 +368,6 @@ impl Ring {
         }
     }
 
-    /// Hands every outcome that has arrived to `take`, oldest first.
-    ///
-    /// What the kernel could not carry out without waiting (EAGAIN) is no outcome yet: it is queued again, for a worker
-    /// of the kernel that may wait, and so is all that is pushed from then on. The kernel does so itself where it
-    /// notices at once; behind a limit of a cgroup (`io.max`) it notices too late, and each transfer that comes back
-    /// was counted against the limit already.
-    #[inline]
-    pub fn reap(&mut self, mut take: impl FnMut(Reaped)) {
-        let mut count = 0;
-        for outcome in self.ring.completion() {
-            let reaped = reaped(self.means, &outcome);
-            #[cfg(test)]
-            let reaped = tests::given_back(&mut self.give_back, reaped);
-            let slot = &mut self.slots[reaped.slot as usize];
-            if reaped.result == Err(libc::EAGAIN) && !slot.may_wait {
-                self.again.push(reaped.slot);
-                continue;
-            }
-            slot.in_flight = false;
-            count += 1;
-            take(reaped);
-        }
-        self.in_flight -= count;
-        if !self.again.is_empty() {
-            self.queue_again();
-        }
-    }
-
-    #[cold]
-    fn queue_again(&mut self) {
-        self.by_workers = true;
-        let mut queue = self.ring.submission();
-        for slot in self.again.drain(..) {
-            let slot = &mut self.slots[slot as usize];
-            slot.may_wait = true;
-            enqueue(&mut queue, self.means, slot);
-            self.queued += 1;
-            self.resubmitted += 1;
-        }
-    }
-
-    /// Transfers that came back with EAGAIN and were sent again.
-    pub fn resubmitted(&self) -> u64 {
-        self.resubmitted
-    }
-
     #[inline]
     fn assert_free(&self, slot: u32) {
         if self.slots[slot as usize].in_flight {
@@ -447,16 +408,6 @@ impl Drop for Ring {
             }
         }
     }
-}
-
-/// Puts what a slot carries into the queue.
-#[inline(always)]
-fn enqueue(queue: &mut SubmissionQueue<'_>, means: Means, slot: &Slot) {
-    let entry = entry(means, slot);
-    // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and counted so
-    // at once, until the kernel gives it back; the ring's `drop` waits for that or leaves the buffers in place for good.
-    let has_room = unsafe { queue.push(&entry) }.is_ok();
-    assert!(has_room, "the queue has entries enough for each slot");
 }
 
 /// Whether a wait only ended before its outcome: a signal, or the limit.

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use halfpower_spec::Rate;
 
 use crate::Root;
-use crate::link::last_numbered;
-use crate::sysfs_path::{Link, folders, leading, name, numbered};
+use crate::sysfs_path::{Link, folders, last_numbered, leading, name, numbered};
 
 /// Most that each mode of parallel ATA carries, in MB/s, as libata spells the mode without its `XFER_`: PIO and DMA of
 /// several words by the shortest cycle (ATA/ATAPI-7, volume 2, tables 58 to 60), Ultra DMA by its name (2 bytes an edge;

@@ -3,25 +3,20 @@
 //! A disk's folder in sysfs goes through every link on its way, so the path itself says which there are.
 //! Rates are bytes a second in one direction, after the line's own coding and before packet headers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use halfpower_spec::Rate;
 
 use crate::Root;
 use crate::ata;
 use crate::pcie;
-use crate::sysfs_path::{Link, folders, leading, name, numbered};
+use crate::sysfs_path::{Link, folders, last_numbered, leading, name, numbered};
 
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
     let found =
         [pcie::endpoint(root, way), fibre_channel(root, way), sas(root, way), ata::link(root, way), usb(root, way)];
     found.into_iter().flatten().collect()
-}
-
-/// The last folder on the way whose name is `prefix` and a number.
-pub(crate) fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
-    folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
 }
 
 /// Serial attached SCSI: the sum over the phys of the port; 8b/10b up to 12 Gbit/s, 128b/150b at 22.5 (SAS-4).

@@ -47,6 +47,11 @@ pub(crate) fn folders(way: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The last folder on the way whose name is `prefix` and a number.
+pub(crate) fn last_numbered(way: &Path, prefix: &str) -> Option<PathBuf> {
+    folders(way).into_iter().rev().find(|folder| numbered(name(folder), prefix))
+}
+
 pub(crate) fn name(folder: &Path) -> &str {
     folder.file_name().and_then(|name| name.to_str()).unwrap_or("")
 }

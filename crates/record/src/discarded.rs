@@ -12,6 +12,8 @@ pub enum DiscardReason {
     NotSteady,
     /// The processes that made it did not measure at the same time for long enough.
     NotTogether,
+    /// The kernel gave requests back in it (EAGAIN), and the run was measured again with workers that may wait.
+    GivenBack,
 }
 
 /// A window that was measured again: its rates are gone, its faults are not.

@@ -288,13 +288,8 @@ fn record(cell: &CellFinding, repeat: u32) -> Record {
     let bytes = (cell.mbps.value * 0.4e6) as u64 / cell.bs_bytes * cell.bs_bytes;
     let ios = bytes / cell.bs_bytes;
     let charged_ns = (cell.charged_us.unwrap_or_default() * 1e3) as u64 * ios;
-    let workload = Workload {
-        rw: Rw::of(cell.pattern, cell.rw),
-        bs: Bytes(cell.bs_bytes),
-        iodepth: cell.iodepth,
-        cache: cell.cache,
-        ..Workload::default()
-    };
+    let (rw, bs, iodepth, cache) = (Rw::of(cell.pattern, cell.rw), Bytes(cell.bs_bytes), cell.iodepth, cell.cache);
+    let workload = Workload { rw, bs, iodepth, cache, ..Workload::default() };
     let experiment = Experiment::ALL.iter().copied().find(|experiment| experiment.pattern() == Some(cell.pattern));
     Record {
         run: Run { experiment, workload, repeat, pass: Pass::Plain, runtime: Nanos(elapsed_ns), seed: 1 },

@@ -17,6 +17,6 @@ pub use html::format::date;
 pub use html::html;
 pub use json::{Document, compare_json, json, repeated_json, run_json, schema};
 pub use memory::{memory_json, memory_text};
-pub use run::run_text;
+pub use run::{limit_text, run_text};
 pub use terminal::{Style, terminal, terminal_full, warnings_text};
 pub use words::compare::{case as condition_case_text, case_figures as condition_case_figures};

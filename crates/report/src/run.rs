@@ -1,7 +1,10 @@
 //! Tells what one run gave, as a block of text for people.
 
 mod far_end;
+mod limit;
 mod share;
+
+pub use limit::limit_text;
 
 use std::io::{self, Write};
 

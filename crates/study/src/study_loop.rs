@@ -43,8 +43,10 @@ fn measure_steadily(backend: &mut dyn TargetBackend, run: &Run, stop: &AtomicBoo
     }
     let longer = Run { runtime: Nanos(run.runtime.0 * EXTENDED), ..*run };
     let second = halfpower_measure::measure(backend, &longer, stop)?;
-    let discarded = vec![first.discarded_for(DiscardReason::NotSteady)];
-    Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, ..second })
+    let not_steady = first.discarded_for(DiscardReason::NotSteady);
+    let discarded = first.discarded.into_iter().chain([not_steady]).chain(second.discarded).collect();
+    let resubmitted_ios = first.resubmitted_ios + second.resubmitted_ios;
+    Ok(Record { spent_ns: first.spent_ns + second.spent_ns, discarded, resubmitted_ios, ..second })
 }
 
 /// How a study came to its end.

@@ -70,13 +70,11 @@ pub fn record(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass,
 
 /// One run of about a second at a given rate, with the disk's processor costs.
 pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pass, bytes_a_second: f64) -> Record {
-    let bs = workload.bs.0 as f64;
+    let (bs, depth) = (workload.bs.0 as f64, f64::from(workload.iodepth));
     let ios = (bytes_a_second / bs).ceil().max(1.0);
     let elapsed_ns = (ios * bs / bytes_a_second * 1e9).round() as u64;
     let cost = halfpower_model::processor_time(disk, ios as u64, (ios * bs) as u64);
-    let lost_ns = cost.charged_ns + cost.unseen_ns;
     let mut latency = Latency::default();
-    let depth = f64::from(workload.iodepth);
     (0..10).for_each(|_| latency.add((depth * bs / bytes_a_second * 1e9) as u64));
     Record {
         run: Run {
@@ -109,7 +107,8 @@ pub fn record_at(disk: &SimulatedDisk, workload: Workload, repeat: u32, pass: Pa
             system_ns: cost.charged_ns - cost.charged_ns / 4,
             waited_ns: 0,
             machine: Vec::new(),
-            soaker: (pass == Pass::Soaker).then_some(Soaker { lost_ns, baseline_share: 1.0 }),
+            soaker: (pass == Pass::Soaker)
+                .then_some(Soaker { lost_ns: cost.charged_ns + cost.unseen_ns, baseline_share: 1.0 }),
         },
         syncs: Latency::default(),
         lanes: Vec::new(),

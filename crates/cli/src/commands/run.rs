@@ -32,6 +32,7 @@ pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &m
         halfpower_report::run_json(record, environment, &args.percentiles, out)?;
     } else {
         halfpower_report::run_text(record, &args.percentiles, out)?;
+        halfpower_report::limit_text(record, &environment.levels, out)?;
     }
     Ok(())
 }

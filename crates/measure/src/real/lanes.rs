@@ -27,6 +27,8 @@ pub(super) struct Reached<'a> {
     pub volume: RunVolume,
     /// Seed of the payload.
     pub seed: u64,
+    /// Whether io_uring hands requests to workers of the kernel from the first one on.
+    pub by_workers: bool,
 }
 
 /// The lanes of a run.
@@ -84,7 +86,9 @@ impl Reached<'_> {
             EngineName::Auto if rw.trims() => EngineName::Sync,
             name => name,
         };
-        let settings = EngineSettings { issuing, memory, ..EngineSettings::new(name, depth, bs, self.seed ^ seed) };
+        let by_workers = self.by_workers;
+        let usual = EngineSettings::new(name, depth, bs, self.seed ^ seed);
+        let settings = EngineSettings { issuing, memory, by_workers, ..usual };
         let opened = halfpower_engine::open_volume(Volume { ledger, ..volume }, settings)?;
         // A file that the run has for itself is one part.
         let spread = if self.scratch.is_some() { None } else { self.members.spread(self.volume)? };

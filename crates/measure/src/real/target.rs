@@ -39,6 +39,8 @@ pub struct RealTarget {
     ledgers: Option<Ledgers>,
     /// Whether the run before gave blocks back.
     trimmed: bool,
+    /// Whether the kernel gave requests back that its workers may wait with.
+    by_workers: bool,
     environment: Environment,
     instruments: Instruments,
     /// The devices' write caches, where the run in progress has them otherwise than they were.
@@ -84,6 +86,7 @@ impl RealTarget {
             scratch: None,
             ledgers: None,
             trimmed: false,
+            by_workers: false,
             environment,
             instruments: Instruments::new(),
             switched: Vec::new(),
@@ -103,7 +106,8 @@ impl RealTarget {
 
     fn reached(&self, volume: RunVolume) -> Reached<'_> {
         let (scratch, ledgers) = (self.scratch.as_ref(), self.ledgers.as_ref());
-        Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed }
+        let by_workers = self.by_workers;
+        Reached { members: &self.members, scratch, ledgers, volume, seed: self.wanted.seed, by_workers }
     }
 
     /// Sees to it that what a run reads can be verified, or forgets what was written so once other bytes are written.
@@ -213,6 +217,10 @@ impl TargetBackend for RealTarget {
         let (account, note) = machine_account(pass, &self.witnessed, &devices)?;
         note.iter().for_each(|note| self.note(note));
         Ok(Box::new(account))
+    }
+
+    fn hand_to_workers(&mut self) -> bool {
+        !std::mem::replace(&mut self.by_workers, true)
     }
 
     fn harness_ns_per_io(&mut self, depth: u32) -> f64 {

@@ -6,7 +6,8 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use halfpower_os::switched::{CacheSwitch, Note, Switched, WRITE_BACK, WRITE_THROUGH, boot_identity, device_identity};
+use halfpower_os::cache_switch::{CacheSwitch, WRITE_BACK, WRITE_THROUGH};
+use halfpower_os::switched::{Note, Switched, boot_identity, device_identity};
 use halfpower_spec::Switch;
 
 use crate::MeasureError;

@@ -59,6 +59,16 @@ pub(crate) fn entry(means: Means, place: &Slot) -> squeue::Entry {
     if place.may_wait { entry.flags(squeue::Flags::ASYNC) } else { entry }
 }
 
+/// Puts what a slot carries into the queue.
+#[inline(always)]
+pub(crate) fn enqueue(queue: &mut squeue::SubmissionQueue<'_>, means: Means, slot: &Slot) {
+    let entry = entry(means, slot);
+    // SAFETY: the entry's buffer is the slot's, at least as long as the transfer; the slot is lent out, and counted so
+    // at once, until the kernel gives it back; the ring's `drop` waits for that or leaves the buffers in place for good.
+    let has_room = unsafe { queue.push(&entry) }.is_ok();
+    assert!(has_room, "the queue has entries enough for each slot");
+}
+
 /// The outcome of a transfer; a no-op is taken as if it had moved all.
 #[inline]
 pub(crate) fn reaped(means: Means, outcome: &cqueue::Entry) -> Reaped {

@@ -1,9 +1,10 @@
 //! Tests a ring over a real file.
 
+use super::entry::entry;
 use super::setup::{LEANEST, available, set_up_as};
 use super::*;
 use crate::skip::skip;
-use crate::{Action, DataFile, Mode};
+use crate::{Action, DataFile, Mode, Reaped};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 

@@ -1,0 +1,59 @@
+//! Finds the known limit that a single run all but reached.
+
+use halfpower_record::{Level, Record};
+use halfpower_spec::Direction;
+
+use crate::PathLevel;
+use crate::ladder::AT_PEAK;
+
+/// Above this share of a limit it was not the limit: a cache answered, or it held on another path.
+const BEYOND: f64 = 1.1;
+
+/// A limit of the path that a run met.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetLimit {
+    /// The level, as the environment names it.
+    pub level: String,
+    /// What it lets through.
+    pub most: Most,
+    /// How much of that the run had.
+    pub share: f64,
+    /// Where the figure comes from.
+    pub source: String,
+}
+
+/// What a level lets through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Most {
+    /// MB/s.
+    Mbps(f64),
+    /// Requests a second.
+    Iops(f64),
+}
+
+/// The limit of which `record` had the largest share, from 90% on; of runs that move nothing of a device there is none.
+pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
+    let of_level = |level: &Level| {
+        let known = PathLevel::of(level);
+        let sides = [Direction::Read, Direction::Write].into_iter().filter(|rw| known.id.holds_for(*rw));
+        // A level for both directions holds for all that the run moved.
+        let sides: Vec<_> = sides.filter_map(|rw| Some((rw, record.side(rw)?))).collect();
+        let (mbps, iops) =
+            (sides.iter().map(|(_, side)| side.mbps()).sum(), sides.iter().map(|(_, side)| side.iops()).sum());
+        let limit = sides.first().and_then(|(rw, _)| known.limit_mbps(*rw)).filter(|_| !known.id.kind.is_of_the_host());
+        let met = |most: Most, limit: f64, reached: f64| MetLimit {
+            level: level.name.clone(),
+            most,
+            share: reached / limit,
+            source: level.source.clone(),
+        };
+        let by_requests = known.pap_iops.filter(|limit| *limit > 0.0);
+        let both = [
+            limit.map(|limit| met(Most::Mbps(limit), limit, mbps)),
+            by_requests.map(|limit| met(Most::Iops(limit), limit, iops)),
+        ];
+        both.into_iter().flatten().collect::<Vec<_>>()
+    };
+    let met = levels.iter().flat_map(of_level).filter(|met| (AT_PEAK..=BEYOND).contains(&met.share));
+    met.max_by(|a, b| a.share.total_cmp(&b.share))
+}

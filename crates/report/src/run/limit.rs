@@ -1,0 +1,30 @@
+//! Names the known limit that a run met.
+
+use std::io::{self, Write};
+
+use halfpower_analyse::{MetLimit, Most, met_limit};
+use halfpower_record::{Level, Record};
+use halfpower_text::format;
+
+use super::row;
+
+/// Prints which of the path's known limits stops the run, a line beside those of [`super::run_text`]; nothing where it is
+/// none of them.
+///
+/// # Errors
+/// Those of `out`.
+pub fn limit_text(record: &Record, levels: &[Level], out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    match met_limit(levels, record) {
+        Some(met) => row(out, "limit", &words(&met)),
+        None => Ok(()),
+    }
+}
+
+fn words(met: &MetLimit) -> String {
+    let most = match met.most {
+        Most::Mbps(mbps) => format::mbps(mbps),
+        Most::Iops(iops) => format::iops(iops),
+    };
+    let MetLimit { level, share, source, .. } = met;
+    format!("{level}: {} of the {most} that it lets through ({source})", format::percent(*share))
+}
