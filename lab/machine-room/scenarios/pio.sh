@@ -1,5 +1,6 @@
 # IDE is told from SATA and with its mode, and PIO costs the processor many times what DMA does, in both bounds.
 #room: machine pc
+#room: icount 3
 #room: disk ide
 #room: disk ide
 #room: load ata_piix sd_mod sg
