@@ -46,7 +46,6 @@ PROGRAMS = {
     "nfs-common": ["mount.nfs"],
     "nfs-kernel-server": ["exportfs", "rpc.nfsd", "rpc.mountd", "nfsdcld"],
     "nvme-cli": ["nvme"],
-    "rpcbind": ["rpcbind"],
     "sdparm": ["sdparm"],
     # Libraries of programs, and of halfpower.
     "libgcc-s1": [],
@@ -67,7 +66,7 @@ MODULES = """
     scsi_debug null_blk brd loop dm_mod dm_delay dm_flakey dm_crypt dm_snapshot dm_mirror dm_raid dm_thin_pool
     dm_multipath dm_round_robin dm_queue_length dm_service_time scsi_dh_alua
     md_mod raid0 raid1 raid10 raid456 ext4 cifs nfs nfsv3 nfsv4 nfsd ksmbd
-    xts ecb cbc ctr essiv aes_generic sha256_generic hmac cmac ccm gcm ghash_generic md4 des_generic crc32c_generic
+    xts ecb cbc ctr essiv aes_generic sha256_generic sha512_generic hmac cmac ccm gcm ghash_generic md4 des_generic crc32c_generic
     crct10dif_generic nls_utf8 configfs
 """.split()
 # No scenario needs these, and they are most of the package.
@@ -289,6 +288,7 @@ def programs(tree):
     archive.file("etc/hosts", b"127.0.0.1 localhost room\n")
     archive.file("etc/protocols", b"tcp\t6\tTCP\nudp\t17\tUDP\n")
     archive.file("etc/netconfig", b"udp tpi_clts v inet udp - -\ntcp tpi_cots_ord v inet tcp - -\n")
+    archive.file("etc/services", b"sunrpc 111/tcp\nnfs 2049/tcp\nmicrosoft-ds 445/tcp\n")
     archive.file("etc/nsswitch.conf", b"passwd: files\ngroup: files\nhosts: files\n")
     return archive
 

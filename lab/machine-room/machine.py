@@ -22,7 +22,7 @@ DISK_BYTES = 512 << 20
 
 # A disk: what it hangs on, which is there once, and itself. `{n}` is its number among the scenario's disks.
 DISKS = {
-    "nvme": ([], "nvme,drive=d{n},id=disk{n},bus=port{n},max_ioqpairs=4"),
+    "nvme": ([], "nvme,drive=d{n},id=disk{n},bus=port{n},max_ioqpairs=4,ioeventfd=off"),
     "virtio": ([], "virtio-blk-pci,drive=d{n},id=disk{n},bus=port{n}"),
     "scsi": (["virtio-scsi-pci,id=vscsi"], "scsi-hd,drive=d{n},id=disk{n},bus=vscsi.0"),
     "sata": ([], "ide-hd,drive=d{n},id=disk{n},bus=ide.{n}"),

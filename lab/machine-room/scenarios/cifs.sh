@@ -1,13 +1,11 @@
 # A folder on a CIFS mount of the kernel is told with its server, and a run and a study go on it.
-#room: load brd ext4 cifs ksmbd
+#room: load ext4 cifs ksmbd
 #room: timeout 900
 modprobe brd rd_nr=1 rd_size=262144; waits /dev/ram0
 mkfs.ext4 -q /dev/ram0; mount -t ext4 /dev/ram0 /export; chmod 777 /export
-printf '[global]\nserver string = room\nbind interfaces only = no\n[share]\npath = /export\nread only = no\n' > /etc/ksmbd/ksmbd.conf
-printf '[global]\nserver string = room\n[share]\npath = /export\nread only = no\n' > /etc/ksmbd/smb.conf
-ksmbd.adduser -a tester -p secret -i /etc/ksmbd/ksmbdpwd.db; ksmbd.mountd; sleep 2
-mount.cifs //127.0.0.1/share /mnt -o username=tester,password=secret,vers=3.1.1
-grep cifs /proc/mounts; dmesg | tail -5
+printf '[global]\nserver string = room\n[share]\npath = /export\nread only = no\n' > /etc/ksmbd/ksmbd.conf; cp /etc/ksmbd/ksmbd.conf /etc/ksmbd/smb.conf
+ksmbd.adduser -a tester -p secret -i /etc/ksmbd/ksmbdpwd.db; ksmbd.mountd -c /etc/ksmbd/ksmbd.conf; sleep 2
+exits 0 mount.cifs //127.0.0.1/share /mnt -o username=tester,password=secret,vers=3.1.1
 sees 'cifs|smb3' halfpower probe /mnt
 for rw in read write; do
   above "bytes of $rw" "$(json .bytes halfpower run /mnt --size 16m --rw $rw --bs 64k --iodepth 4 --runtime 0.5 --json)" 0

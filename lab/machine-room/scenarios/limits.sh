@@ -4,7 +4,7 @@
 nullb disk completion_nsec=1000000 hw_queue_depth=64
 group lab memory.max=200M io.max="$(number disk) riops=500"
 sees 'cgroup limit, reads +500 IOPS' inside lab halfpower probe /dev/disk
-same "memory that the group may have" "$(json .machine.memory inside lab halfpower probe /dev/disk --json)" 209715200
+same "memory that the group may have" "$(json .machine.memory_limit inside lab halfpower probe /dev/disk --json)" 209715200
 modprobe ext4; mkfs.ext4 -q /dev/disk 2> /dev/null
 group cost cgroup.type= 2> /dev/null
 echo "$(number disk) enable=1 ctrl=user min=100.00 max=100.00" > /sys/fs/cgroup/io.cost.qos

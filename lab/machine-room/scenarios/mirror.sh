@@ -7,13 +7,12 @@
 #room: timeout 900
 waits /dev/vda /dev/vdb /dev/vdc /dev/vdd
 for disk in vda vdb vdc vdd; do group lab io.max="$(number $disk) rbps=10000000 wbps=10000000"; done
-limit() { json "[.levels[] | select(.direction == \"$1\" and (.name | startswith(\"cgroup\"))) | .pap] | max | round" inside lab halfpower probe "$2" --json; }
+limit() { json "[.levels[] | select((.name | startswith(\"cgroup\")) and (.direction == null or .direction == \"$1\")) | .pap] | max | round" inside lab halfpower probe "$2" --json; }
 md() { mdadm --create /dev/md9 --run --level=$1 --metadata=1.2 --raid-devices="$2" $3 --assume-clean --force 2> /dev/null; }
-writes() { figure '[.levels[] | [.name, .direction, (.pap | tostring)] | join(" ")] | join("; ")'; }
 while read -r level disks reads wrote; do
-  md $level "$(echo $disks | wc -w)" "$(echo "$disks" | sed 's/[a-d]/\/dev\/vd& /g')"
+  md $level "${#disks}" "$(echo "$disks" | sed 's/[a-d]/\/dev\/vd& /g')"
   same "limit of reads of md raid$level" "$(limit read /dev/md9)" "$reads"
-  same "limit of writes of md raid$level" "$(limit write /dev/md9)" "$wrote"; writes
+  same "limit of writes of md raid$level" "$(limit write /dev/md9)" "$wrote"
   mdadm -S /dev/md9 2> /dev/null; mdadm --zero-superblock /dev/vd[abcd] 2> /dev/null
 done <<END
 0 ab 20000000 20000000
@@ -27,7 +26,7 @@ lvm_ lvcreate -y -Zn -Wn --type raid10 -i2 -m1 --nosync -L 64m -n raid10 vg > /d
 lvm_ lvcreate -y -Zn -Wn -i2 -L 64m -n stripe vg > /dev/null
 while read -r volume reads wrote; do
   same "limit of reads of LVM's $volume" "$(limit read /dev/mapper/vg-$volume)" "$reads"
-  same "limit of writes of LVM's $volume" "$(limit write /dev/mapper/vg-$volume)" "$wrote"; writes
+  same "limit of writes of LVM's $volume" "$(limit write /dev/mapper/vg-$volume)" "$wrote"
 done <<END
 raid1 20000000 10000000
 mirror 20000000 10000000

@@ -11,10 +11,15 @@ sees 'multipath volume mp on sda and sdb;' halfpower probe /dev/mapper/mp
 for path in sda sdb; do spared /dev/$path 'in use'; done
 above "bytes read through both" "$(json .bytes halfpower run /dev/mapper/mp --rw read --bs 64k --iodepth 4 --runtime 0.5 --json)" 0
 above "bytes written" "$(json .bytes halfpower run /dev/mapper/mp --rw write --bs 64k --iodepth 4 --runtime 0.5 --overwrite --json)" 0
+refused 'no write cache that can be switched' halfpower run /dev/mapper/mp --rw write --bs 64k --runtime 0.2 --write-cache off --overwrite
+
+# Both paths switched by one run: each has its own note of what it was.
+dmsetup remove mp
 caches() { echo "$(cache_of /dev/sda) $(cache_of /dev/sdb)"; }
 was=$(caches); case $was in on*) to=off;; *) to=on;; esac
-halfpower run /dev/mapper/mp --rw write --bs 64k --runtime 300 --write-cache $to --overwrite > /tmp/out 2>&1 & run=$!
-becomes "$to $to" caches || cat /tmp/out
+halfpower run each:/dev/sda,/dev/sdb --rw write --bs 64k --runtime 300 --write-cache $to --overwrite > /tmp/out 2>&1 & run=$!
+becomes "$to $to" caches
+tail -n 5 /tmp/out
 kill -9 $run; wait $run 2> /dev/null
 exits 0 halfpower probe /dev/null
 same "caches of both paths after the next start" "$(caches)" "$was"

@@ -7,16 +7,13 @@ profile() {
   instruction 32 0 0; instruction 21 3 425; instruction 21 2 426; instruction 21 1 427
   instruction 6 0 $((0x7fff0000)); instruction 6 0 $((0x50000 | $1))
 }
-contained() { errno=$1; shift; profile "$errno" > /tmp/profile; bwrap --unshare-user --unshare-pid --uid 1000 --gid 1000 --bind / / --proc /proc --dev /dev --tmpfs /tmp --seccomp 9 --chdir /tmp "$@" 9< /tmp/profile; }
-# The first file system cannot be left by its own root: bwrap needs one that lies over it.
-mkdir -p /run/top; mount --rbind / /run/top
-inside_top() { errno=$1; shift; profile "$errno" > /tmp/profile; chroot /run/top bwrap --unshare-user --unshare-pid --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --seccomp 9 --chdir /tmp "$@" 9< /tmp/profile; }
+contained() { errno=$1; shift; profile "$errno" > /tmp/profile; bwrap --uid 1000 --gid 1000 --unshare-user --unshare-pid --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --seccomp 9 --chdir /tmp "$@" 9< /tmp/profile; }
 for errno in 1 38; do
-  same "who runs, errno $errno" "$(inside_top $errno id -u)" 1000
-  same "the engine taken, errno $errno" "$(json .engine inside_top $errno halfpower run /tmp --size 8m --rw randread --bs 4k --iodepth 4 --cache os --runtime 0.3 --json)" pool
+  same "who runs, errno $errno" "$(contained $errno id -u)" 1000
+  same "the engine taken, errno $errno" "$(json .engine contained $errno halfpower run /tmp --size 8m --rw randread --bs 4k --iodepth 4 --cache os --runtime 0.3 --json)" pool
   same "errors" "$(figure .errors)" 0
-  refused 'io_uring' inside_top $errno halfpower run /tmp --size 8m --engine io_uring --cache os --runtime 0.3
-  exits 0 inside_top $errno halfpower study /tmp --size 8m --budget 3s --rw read
+  refused 'io_uring' contained $errno halfpower run /tmp --size 8m --engine io_uring --cache os --runtime 0.3
+  exits 0 contained $errno halfpower study /tmp --size 8m --budget 3s --rw read
 done
 if [ -e /proc/sys/kernel/io_uring_disabled ]; then
   echo 2 > /proc/sys/kernel/io_uring_disabled
