@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-use memmap2::MmapOptions;
+use memmap2::{Mmap, MmapOptions};
 use rustix::fs::Advice;
 
 use crate::interrupt::resumed;
@@ -128,23 +128,28 @@ impl DataFile {
         if pages <= MOST_PAGES {
             return self.resident_pages(start, (end - start) as usize);
         }
+        let window_bytes = (WINDOW_PAGES * page_bytes) as usize;
+        // One mapping serves all windows, where the limit on addresses (`ulimit -v`) admits it.
+        let whole = self.mapped(start, (end - start) as usize);
         let mut resident = 0;
         for first in windows(pages) {
-            resident += self.resident_pages(start + first * page_bytes, (WINDOW_PAGES * page_bytes) as usize)?;
+            let from = first * page_bytes;
+            let window_bytes = window_bytes.min((end - start - from) as usize);
+            resident += match &whole {
+                Ok(whole) => resident_in(&whole[from as usize..][..window_bytes])?,
+                Err(_) => self.resident_pages(start + from, window_bytes)?,
+            };
         }
         Ok((u128::from(resident) * u128::from(pages) / u128::from(WINDOWS * WINDOW_PAGES)) as u64)
     }
 
     fn resident_pages(&self, offset: u64, length: usize) -> io::Result<u64> {
+        resident_in(&self.mapped(offset, length)?)
+    }
+
+    fn mapped(&self, offset: u64, length: usize) -> io::Result<Mmap> {
         // SAFETY: the mapping's bytes are never looked at, so it does no harm when the file changes meanwhile.
-        let mapping = unsafe { MmapOptions::new().offset(offset).len(length).map(self.as_raw_fd())? };
-        let mut resident = vec![0u8; length.div_ceil(rustix::param::page_size())];
-        // SAFETY: the range is the whole mapping, and the answer has one byte for each of its pages.
-        let refused = unsafe { libc::mincore(mapping.as_ptr().cast_mut().cast(), length, resident.as_mut_ptr()) } != 0;
-        if refused {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
+        unsafe { MmapOptions::new().offset(offset).len(length).map(self.as_raw_fd()) }
     }
 
     fn end(&self) -> io::Result<u64> {
@@ -155,6 +160,17 @@ impl DataFile {
         use std::os::fd::AsFd;
         self.as_fd().as_raw_fd()
     }
+}
+
+/// Pages of this part of a mapping, which begins with a page, that are in memory; its bytes are not looked at.
+fn resident_in(mapped: &[u8]) -> io::Result<u64> {
+    let mut resident = vec![0u8; mapped.len().div_ceil(rustix::param::page_size())];
+    // SAFETY: the range lies in a mapping, and the answer has one byte for each of its pages.
+    let refused = unsafe { libc::mincore(mapped.as_ptr().cast_mut().cast(), mapped.len(), resident.as_mut_ptr()) } != 0;
+    if refused {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
 }
 
 /// The first page of each window in so many pages: one in each of equal parts, at a place of its own, the same ones every

@@ -45,18 +45,22 @@ pub(crate) fn empty(
     // With what lies between them: a large folio that reaches out of what is dropped stays.
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(Some(0)) };
     let drop_all_parts = || but_for_lost_writes(data.drop_cached(first.start..last.end));
-    let holds_more = || held(data, parts).is_some_and(|bytes| !is_little(bytes, parts));
+    // A look may take a while, so there is one more only where something was done since the last.
+    let holds_more = |left: Option<u64>| left.is_some_and(|bytes| !is_little(bytes, parts));
     // Dropped before it is asked for: where the kernel counts other pages than those of the data, asking tells nothing.
     drop_all_parts()?;
-    if holds_more() {
+    let mut left = held(data, parts);
+    if holds_more(left) {
         // What was under write-back at the first time has been written by now.
         but_for_lost_writes(data.sync())?;
         drop_all_parts()?;
+        left = held(data, parts);
     }
-    if holds_more() {
+    if holds_more(left) {
         sweep(scratch, free_memory_bytes().unwrap_or(0), sweep_limit)?;
+        left = held(data, parts);
     }
-    Ok(held(data, parts))
+    Ok(left)
 }
 
 /// Goes on where pages could not be written back: the record of the run that wrote them has the error of its closing
