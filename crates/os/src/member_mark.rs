@@ -228,7 +228,9 @@ mod tests {
         Command::new("losetup").args(["--detach", &device]).status().unwrap();
         let (partitions, found) = found.unwrap();
         if partitions == 0 {
-            return crate::skip::skip("this kernel shows no partitions of loop devices");
+            // A kernel is no part that could be installed.
+            eprintln!("skipped: this kernel shows no partitions of loop devices");
+            return;
         }
         let found = found.unwrap().unwrap_or_default();
         assert!(found.starts_with("a volume group (LVM) by its partition loop"), "{found}");
