@@ -1,10 +1,12 @@
 //! Studies devices of a known byte rate, of a known I/O rate, and of both, and holds the findings against these.
 
-use halfpower_lab::{Figure, judge};
+use std::path::Path;
+
+use halfpower_lab::Figure;
 use serde_json::Value;
 
-use super::{forget_study, right};
-use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
+use super::{Case, judge_all, right};
+use crate::throttled::{Begun, Limit, Loop, MIB, Throttle};
 
 /// How far the rates that a study returns may be from those that the device was given.
 const TOLERANCE: f64 = 0.02;
@@ -12,7 +14,7 @@ const TOLERANCE: f64 = 0.02;
 const BLOCK_SIZES: [u64; 6] = [4096, 8192, 16384, 32768, 65536, 262_144];
 
 /// A throttled device, and a study of it that is under way.
-struct Case {
+struct Device {
     name: &'static str,
     /// What is limited: reads or writes.
     rw: &'static str,
@@ -23,7 +25,7 @@ struct Case {
     folder: tempfile::TempDir,
 }
 
-impl Case {
+impl Device {
     fn new(name: &'static str, rw: &'static str, bps: Option<u64>, iops: Option<u64>) -> Result<Self, String> {
         let device = Loop::new(64 * MIB)?;
         let limit = match rw {
@@ -34,6 +36,14 @@ impl Case {
         Ok(Self { name, rw, bps, iops, throttle, device, folder: tempfile::tempdir().unwrap() })
     }
 
+    /// Throughput of a block size under both limits, in bytes a second.
+    fn rate(&self, bs: u64) -> f64 {
+        let by_bytes = self.bps.map_or(f64::INFINITY, |bps| bps as f64);
+        by_bytes.min(self.iops.map_or(f64::INFINITY, |iops| (iops * bs) as f64))
+    }
+}
+
+impl Case for Device {
     fn begin(&self) -> Begun {
         let sizes: Vec<String> = BLOCK_SIZES.iter().map(u64::to_string).collect();
         // losetup of another test may look at the device meanwhile.
@@ -43,10 +53,8 @@ impl Case {
         self.throttle.begin(self.folder.path(), target, &format!("--rw {rw} {words} {}", sizes.join(",")))
     }
 
-    /// Throughput of a block size under both limits, in bytes a second.
-    fn rate(&self, bs: u64) -> f64 {
-        let by_bytes = self.bps.map_or(f64::INFINITY, |bps| bps as f64);
-        by_bytes.min(self.iops.map_or(f64::INFINITY, |iops| (iops * bs) as f64))
+    fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// What is judged of it: its ceilings, where half of the peak is, and what its narrowest level is called.
@@ -94,16 +102,5 @@ fn the_rates_and_the_half_power_size_of_throttled_devices_are_found() {
         ("both", "read", Some(40 * MIB), Some(1_000)),
         ("writes", "write", Some(40 * MIB), Some(1_000)),
     ];
-    let cases: Result<Vec<Case>, String> =
-        wanted.into_iter().map(|(name, rw, bps, iops)| Case::new(name, rw, bps, iops)).collect();
-    let cases = match cases {
-        Ok(cases) => cases,
-        Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
-    };
-    judge("devices", cases.iter().flat_map(Case::figures).collect(), || {
-        let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
-        let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
-        cases.iter().for_each(|case| forget_study(case.folder.path()));
-        Some(cases.iter().zip(&found).flat_map(|(case, findings)| case.found(findings)).collect())
-    });
+    judge_all(wanted.into_iter().map(|(name, rw, bps, iops)| Device::new(name, rw, bps, iops)).collect());
 }

@@ -1,17 +1,19 @@
 //! Checks that `scaling` finds where a shared path takes over: devices on parts of one device, each behind a limit of
 //! its own, and all behind that of the one beneath them.
 
-use halfpower_lab::{Figure, judge};
+use std::path::Path;
+
+use halfpower_lab::Figure;
 use serde_json::Value;
 
-use super::{forget_study, right};
-use crate::throttled::{Begun, Limit, Loop, MIB, Throttle, skip};
+use super::{Case, judge_all, right};
+use crate::throttled::{Begun, Limit, Loop, MIB, Throttle};
 
 /// What each device holds.
 const PART: u64 = 64 * MIB;
 
 /// Devices behind one shared limit, and a study of them that is under way.
-struct Case {
+struct Device {
     name: &'static str,
     /// What each may read and what all may, in bytes a second.
     each: u64,
@@ -22,7 +24,7 @@ struct Case {
     folder: tempfile::TempDir,
 }
 
-impl Case {
+impl Device {
     fn new(name: &'static str, members: u64, each: u64, shared: u64) -> Result<Self, String> {
         let beneath = Loop::new(members * PART)?;
         let devices: Result<Vec<Loop>, String> =
@@ -34,11 +36,17 @@ impl Case {
         let throttle = Throttle::new(name, &limits)?;
         Ok(Self { name, each, shared, throttle, devices, _beneath: beneath, folder: tempfile::tempdir().unwrap() })
     }
+}
 
+impl Case for Device {
     fn begin(&self) -> Begun {
         let names: Vec<String> = self.devices.iter().map(|device| device.device.display().to_string()).collect();
         let words = "--experiments scaling --rw read --cache device --runtime 1s --repeats 5 --budget 100s";
         self.throttle.begin(self.folder.path(), &format!("each:{}", names.join(",")), words)
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -47,7 +55,7 @@ impl Case {
     }
 
     /// Whether each number of devices is limited by what limits it, and whether the answer says where that changes.
-    fn found(&self, findings: &Value) -> [f64; 2] {
+    fn found(&self, findings: &Value) -> Vec<f64> {
         let section = &findings["experiments"][0];
         let answer = section["answer"].as_str().unwrap();
         println!("{answer}");
@@ -71,7 +79,7 @@ impl Case {
         }
         let says = format!("{still_scale} members still scale");
         let stops = format!("a shared path stops number {}", still_scale + 1);
-        [right(are_named), right(answer.contains(&says) && answer.contains(&stops))]
+        vec![right(are_named), right(answer.contains(&says) && answer.contains(&stops))]
     }
 }
 
@@ -80,16 +88,7 @@ impl Case {
 fn the_device_at_which_a_shared_limit_takes_over_is_found() {
     // The figures of 2000: three disks of 25 MB/s scale, and a path of 87 MB/s stops the fourth. And others.
     let wanted = [("four", 4, 25 * MIB, 87 * MIB), ("three", 3, 20 * MIB, 46 * MIB)];
-    let cases: Result<Vec<Case>, String> =
-        wanted.into_iter().map(|(name, members, each, shared)| Case::new(name, members, each, shared)).collect();
-    let cases = match cases {
-        Ok(cases) => cases,
-        Err(why) => return skip(&format!("no throttled loop devices here (root is needed): {why}")),
-    };
-    judge("devices", cases.iter().flat_map(Case::figures).collect(), || {
-        let studies: Vec<Begun> = cases.iter().map(Case::begin).collect();
-        let found: Vec<Value> = studies.into_iter().map(Begun::findings).collect();
-        cases.iter().for_each(|case| forget_study(case.folder.path()));
-        Some(cases.iter().zip(&found).flat_map(|(case, findings)| case.found(findings)).collect())
-    });
+    judge_all(
+        wanted.into_iter().map(|(name, members, each, shared)| Device::new(name, members, each, shared)).collect(),
+    );
 }
