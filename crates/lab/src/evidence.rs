@@ -52,15 +52,13 @@ impl Evidence {
         Self { figure, seen: Vec::new(), verdict: Verdict::NotDecided }
     }
 
-    /// Adds one observation, unless the try had none; a verdict that was found stays.
+    /// Adds one observation, unless the try had none. A verdict that was found stays, with what it rests on.
     pub fn add(&mut self, found: f64) {
-        if found.is_nan() {
+        if found.is_nan() || self.verdict != Verdict::NotDecided {
             return;
         }
         self.seen.push(found);
-        if self.verdict == Verdict::NotDecided {
-            self.verdict = self.look();
-        }
+        self.verdict = self.look();
     }
 
     pub fn verdict(&self) -> Verdict {
@@ -190,6 +188,8 @@ mod tests {
         let mut evidence = Evidence::new(Figure::saying("its name"));
         [1.0, f64::NAN, 1.0].into_iter().for_each(|found| evidence.add(found));
         assert_eq!((evidence.seen.len(), evidence.verdict()), (2, Verdict::NotDecided));
+        [1.0, 0.0].into_iter().for_each(|found| evidence.add(found));
+        assert_eq!((evidence.seen.len(), evidence.verdict()), (3, Verdict::Held), "it rests on what decided it");
     }
 
     #[test]
